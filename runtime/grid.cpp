@@ -1,0 +1,37 @@
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+
+#include "bind.hpp"
+
+namespace bam {
+
+std::size_t Grid::size(Extent extent) const {
+    switch (extent) {
+        case Extent::One:
+            return 1;
+        case Extent::Sequence:
+            return sequences;
+        case Extent::Time:
+            return steps;
+        case Extent::Cell:
+            return cells();
+    }
+    return 0;
+}
+
+Grid make_grid(std::vector<std::size_t> const& lengths) {
+    if (!std::is_sorted(lengths.begin(), lengths.end(), std::greater<>())) throw std::invalid_argument("the lengths of a grid increase");
+    Grid grid;
+    grid.sequences = lengths.size();
+    grid.steps = lengths.empty() ? 0 : lengths.front();
+    grid.offsets.assign(grid.steps + 1, 0);
+    std::size_t lanes = lengths.size();
+    for (std::size_t step = 0; step < grid.steps; ++step) {
+        while (lengths[lanes - 1] <= step) --lanes;
+        grid.offsets[step + 1] = grid.offsets[step] + lanes;
+    }
+    return grid;
+}
+
+}  // namespace bam
