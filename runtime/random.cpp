@@ -228,8 +228,9 @@ double inverse_gamma(Stream& stream, double shape, double scale) {
 }
 
 double generalised_inverse_gaussian(Stream& stream, double p, double a, double b) {
-    require(std::isfinite(p) && std::isfinite(a) && std::isfinite(b) && a >= 0 && b >= 0,
-            "a generalised inverse Gaussian needs finite parameters, the last two not negative");
+    constexpr double limit = 1e300;  // so that nothing below overflows; beyond, the numbers are no model's
+    require(std::abs(p) <= limit && a >= 0 && a <= limit && b >= 0 && b <= limit,
+            "a generalised inverse Gaussian needs finite parameters up to 1e300, the last two not negative");
     require(b > 0 || p > 0, "a generalised inverse Gaussian with b = 0 needs p > 0");
     require(a > 0 || p < 0, "a generalised inverse Gaussian with a = 0 needs p < 0");
     if (b == 0) return scaled_exp(2, a, stream.log_gamma_draw(p));

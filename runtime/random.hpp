@@ -101,7 +101,7 @@ double inverse_gamma(Stream& stream, double shape, double scale);
 /// Generalised inverse Gaussian with density proportional to x^(p-1) exp(-(a x + b / x) / 2), a, b >= 0, exact and of bounded cost for all
 /// parameters (Devroye 2014, "Random variate generation for the generalized inverse Gaussian distribution"). The limits b = 0 (gamma; p >
 /// 0) and a = 0 (inverse gamma; p < 0) are drawn as such. Clamped to the positive normal numbers. Throws std::domain_error if the density
-/// has no finite integral (b = 0 and p <= 0; a = 0 and p >= 0) or a parameter is not finite.
+/// has no finite integral (b = 0 and p <= 0; a = 0 and p >= 0) or a parameter is not finite or beyond 1e300.
 double generalised_inverse_gaussian(Stream& stream, double p, double a, double b);
 
 }  // namespace bam
