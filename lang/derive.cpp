@@ -1,0 +1,302 @@
+// From degrees to full conditionals. A block of degree at most one in every residual has a Gaussian conditional; which entries are drawn together, and in
+// what order over time, is read off the Deltas that are left in its covariates.
+//
+// BAM0201 twice in a product, BAM0202 shared by all steps of a recurrence, BAM0203 through a function, BAM0204 recurrence inside a recurrence,
+// BAM0205 inside and outside of a recurrence, BAM0206 more than one step back, BAM0207 the covariance of a prior and the dims of the block.
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "passes.hpp"
+
+namespace bam {
+namespace {
+
+class Deriver {
+  public:
+    Deriver(Model& model, Diagnostics& diagnostics) : model_(model), diagnostics_(diagnostics) {}
+
+    std::optional<Derivation> run() {
+        std::size_t const before = diagnostics_.size();
+        Derivation derivation;
+        for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol) {
+            if (model_.symbols[symbol].kind == SymbolKind::Block) derivation.blocks.push_back(block(symbol));
+            if (model_.symbols[symbol].kind == SymbolKind::Scale) derivation.scales.push_back(scale(symbol));
+        }
+        if (std::any_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(before), diagnostics_.end(),
+                        [](Diagnostic const& d) { return d.severity == Severity::Error; })) {
+            return std::nullopt;
+        }
+        return derivation;
+    }
+
+  private:
+    Conditional block(SymbolId symbol) {
+        Conditional conditional;
+        conditional.block = symbol;
+        Leaf const leaf{Op::Param, symbol, 0};
+        std::vector<std::uint32_t> factors;
+        bool is_proved = true;
+        for (std::uint32_t f = 0; f < model_.factors.size(); ++f) {
+            if (!mentions(model_, model_.factors[f].residual, leaf)) continue;
+            factors.push_back(f);
+            is_proved = has_degree_one(symbol, f) && is_proved;
+        }
+        if (!is_proved) return conditional;
+        bool const is_in_scan = std::any_of(factors.begin(), factors.end(), [&](auto f) { return is_over_time_in_scan(symbol, f); });
+        if (is_in_scan) {
+            sweep(conditional, factors);
+        } else {
+            joint(conditional, factors);
+        }
+        return conditional;
+    }
+
+    bool has_degree_one(SymbolId symbol, std::uint32_t f) {
+        Factor const& factor = model_.factors[f];
+        Degree const found = degree(model_, factor.residual, symbol);
+        if (found.value <= 1) return true;
+        std::string const& name = model_.symbols[symbol].name;
+        std::string const& target = model_.symbols[factor.target].name;
+        Diagnostic d;
+        d.message = fmt::format("{} has no conjugate full conditional", name);
+        d.labels.push_back({span_of(found.culprit, symbol), fmt::format("the mean of {} is not linear in {}: {}", target, name, found.reason)});
+        d.labels.push_back({factor.span, "the factor that needs it"});
+        d.notes.push_back(fmt::format("a Gaussian block needs a mean that is linear in it, the other blocks held fixed"));
+        Op const op = model_.terms[found.culprit].op;
+        if (op == Op::Scan) {
+            d.code = 202;
+            if (model_.time) {
+                std::string const& t = model_.dims[*model_.time].name;
+                d.notes.push_back(fmt::format("give each step its own: write `{0}[{1} > 0] ~ ...` and `{0}[{1}]` in the recurrence", name, t));
+            }
+            d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 0.8`", name));
+        } else if (op == Op::Apply) {
+            d.code = 203;
+            d.notes.push_back("put the function on the data instead, in the table section: `feat = [log(dose)]`");
+            d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 1`", name));
+        } else {
+            d.code = 201;
+            d.notes.push_back("give the two places parameters of their own");
+            d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 1`", name));
+        }
+        diagnostics_.push_back(std::move(d));
+        return false;
+    }
+
+    /// Where the culprit was written; if only a simplified form of it was, the first place where the block stands in a written term.
+    Span span_of(Term culprit, SymbolId symbol) const {
+        if (auto it = model_.uses.find(culprit); it != model_.uses.end()) return it->second;
+        for (auto const& [term, span] : model_.uses) {
+            if (model_.terms[term].op == Op::Param && model_.terms[term].payload == symbol) return span;
+        }
+        return model_.symbols[symbol].span;
+    }
+
+    bool is_over_time_in_scan(SymbolId symbol, std::uint32_t f) const {
+        if (!model_.is_over(symbol, model_.time)) return false;
+        return !scans_with(model_.factors[f].residual, symbol).empty();
+    }
+
+    /// The recurrences of a term in which the symbol occurs, outermost ones only.
+    std::vector<Term> scans_with(Term root, SymbolId symbol) const {
+        std::vector<Term> found;
+        std::vector<Term> pending{root};
+        while (!pending.empty()) {
+            Term const term = pending.back();
+            pending.pop_back();
+            Node const& node = model_.terms[term];
+            if (node.op == Op::Scan && mentions(model_, term, {Op::Param, symbol, 0})) {
+                if (std::find(found.begin(), found.end(), term) == found.end()) found.push_back(term);
+            } else {
+                pending.insert(pending.end(), node.args.begin(), node.args.end());
+            }
+        }
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+    // ---- blocks outside of recurrences: joint, or Markov where the previous step occurs ----
+
+    void joint(Conditional& conditional, std::vector<std::uint32_t> const& factors) {
+        SymbolId const symbol = conditional.block;
+        std::uint16_t most_lag = 0;
+        for (std::uint32_t f : factors) {
+            for (Term term : model_.terms.postorder(std::vector<Term>{model_.factors[f].residual})) {
+                Node const& node = model_.terms[term];
+                if (node.op == Op::Param && node.payload == symbol) most_lag = std::max(most_lag, node.lag);
+            }
+        }
+        if (most_lag > 1) {
+            Diagnostic d{206, Severity::Error, fmt::format("{} depends on itself {} steps back", model_.symbols[symbol].name, most_lag), {}, {}};
+            d.labels.push_back({model_.factors[factors.front()].span, "one step back is what a Markov block can hold"});
+            d.notes.push_back("keep the earlier steps as further entries of a block with one more dim, each a copy of the one before");
+            diagnostics_.push_back(std::move(d));
+            return;
+        }
+        conditional.method = most_lag == 1 ? Method::Markov : Method::Joint;
+        for (std::uint32_t f : factors) conditional.contributions.push_back(contribution(symbol, f));
+        for (DimId dim : model_.symbols[symbol].dims) {
+            if (model_.dims[dim].role == Role::Time && conditional.method == Method::Markov) continue;
+            bool const is_batch = model_.dims[dim].role != Role::Labelled ||
+                                  std::all_of(conditional.contributions.begin(), conditional.contributions.end(), [&](Contribution const& c) {
+                                      return is_diagonal_in(c.covariates, dim) && is_diagonal_in(c.lagged, dim) && !is_correlated(c.factor, dim);
+                                  });
+            (is_batch ? conditional.batch : conditional.joint).push_back(dim);
+        }
+    }
+
+    Contribution contribution(SymbolId symbol, std::uint32_t f) {
+        Factor const& factor = model_.factors[f];
+        Contribution result;
+        result.factor = f;
+        Term const residual = factor.residual;
+        result.is_prior = factor.target == symbol && !mentions(model_, factor.mean, {Op::Param, symbol, 0});
+        result.covariates = differentiate(model_, residual, {Op::Param, symbol, 0}, entry_copy);
+        result.lagged = differentiate(model_, residual, {Op::Param, symbol, 1}, entry_copy);
+        result.offset = without(model_, residual, {Op::Param, symbol, 0});
+        return result;
+    }
+
+    /// Whether every summand has a Delta between the cell and the entry in this dim.
+    bool is_diagonal_in(Term term, DimId dim) const {
+        if (term == model_.terms.zero()) return true;
+        Node const& node = model_.terms[term];
+        auto is_delta = [&](Term arg) { return model_.terms[arg].op == Op::Delta && model_.terms[arg].axes == Axes{{dim, 0}, {dim, entry_copy}}; };
+        if (node.op == Op::Add) return std::all_of(node.args.begin(), node.args.end(), [&](Term arg) { return is_diagonal_in(arg, dim); });
+        if (node.op == Op::Multiply) return std::any_of(node.args.begin(), node.args.end(), is_delta);
+        return is_delta(term);
+    }
+
+    bool is_correlated(std::uint32_t f, DimId dim) const {
+        Factor const& factor = model_.factors[f];
+        return factor.spread == Spread::Covariance && model_.symbols[factor.target].dims.back() == dim;
+    }
+
+    // ---- blocks over time inside a recurrence ----
+
+    void sweep(Conditional& conditional, std::vector<std::uint32_t> const& factors) {
+        SymbolId const symbol = conditional.block;
+        conditional.method = Method::Sweep;
+        for (DimId dim : model_.symbols[symbol].dims) {
+            if (model_.dims[dim].role == Role::Labelled) conditional.joint.push_back(dim);
+            if (model_.dims[dim].role == Role::Sequence) conditional.batch.push_back(dim);
+        }
+        std::vector<Term> scans;
+        for (std::uint32_t f : factors) {
+            for (Term scan : scans_with(model_.factors[f].residual, symbol)) {
+                if (std::find(scans.begin(), scans.end(), scan) == scans.end()) scans.push_back(scan);
+            }
+        }
+        for (Term scan : scans) {
+            if (!add_state(conditional, scan)) return;
+        }
+        for (std::uint32_t f : factors) {
+            Contribution const own = contribution_of_prior(symbol, f);
+            if (own.is_prior) {
+                conditional.contributions.push_back(own);
+            } else if (!add_readout(conditional, f)) {
+                return;
+            }
+        }
+    }
+
+    Contribution contribution_of_prior(SymbolId symbol, std::uint32_t f) {
+        Factor const& factor = model_.factors[f];
+        if (factor.target == symbol && !mentions(model_, factor.mean, {Op::Param, symbol, 0})) return contribution(symbol, f);
+        return {};
+    }
+
+    bool add_state(Conditional& conditional, Term scan) {
+        Leaf const leaf{Op::Param, conditional.block, 0};
+        Node const node = model_.terms[scan];
+        for (Term arg : node.args) {
+            if (!scans_with(arg, conditional.block).empty()) {
+                return refuse(conditional, 204, "one recurrence that depends on it runs inside another",
+                              "name the two recurrences' coefficients differently, so that each block stands in one of them");
+            }
+        }
+        SweptState state;
+        state.scan = scan;
+        state.coefficient = node.args[0];
+        state.input = node.args[1];
+        state.coefficient_offset = without(model_, state.coefficient, leaf);
+        state.coefficient_covariates = differentiate(model_, state.coefficient, leaf, entry_copy);
+        state.input_offset = without(model_, state.input, leaf);
+        state.input_covariates = differentiate(model_, state.input, leaf, entry_copy);
+        conditional.states.push_back(state);
+        return true;
+    }
+
+    bool add_readout(Conditional& conditional, std::uint32_t f) {
+        // Each swept recurrence becomes a leaf, in which the residual is affine.
+        Term const residual = model_.terms.substitute(model_.factors[f].residual, [&](Term term, Term& replacement) {
+            for (std::size_t s = 0; s < conditional.states.size(); ++s) {
+                if (conditional.states[s].scan != term) continue;
+                replacement = model_.terms.leaf(Op::Previous, s, model_.terms.axes(term));
+                return true;
+            }
+            return false;
+        });
+        if (mentions(model_, residual, {Op::Param, conditional.block, 0})) {
+            return refuse(conditional, 205, "it stands inside a recurrence and outside of it too",
+                          "give the place outside the recurrence a parameter of its own");
+        }
+        Readout readout;
+        readout.factor = f;
+        readout.offset = residual;
+        for (std::size_t s = 0; s < conditional.states.size(); ++s) {
+            Leaf const leaf{Op::Previous, s, 0};
+            Term const read = differentiate(model_, residual, leaf, entry_copy);
+            if (model_.terms.any(read, [](Node const& node) { return node.op == Op::Previous; })) {
+                return refuse(conditional, 201, "two recurrences that depend on it are multiplied", "give one of them coefficients of its own");
+            }
+            readout.states.push_back(read);
+            readout.offset = without(model_, readout.offset, leaf);
+        }
+        if (model_.terms.any(residual, [&](Node const& node) {
+                return node.op == Op::Scan && model_.terms.any(node.args[1], [](Node const& inner) { return inner.op == Op::Previous; });
+            })) {
+            return refuse(conditional, 204, "a recurrence that depends on it feeds another recurrence",
+                          "name the two recurrences' coefficients differently, so that each block stands in one of them");
+        }
+        conditional.readouts.push_back(std::move(readout));
+        return true;
+    }
+
+    bool refuse(Conditional const& conditional, int code, std::string const& reason, std::string const& rewrite) {
+        Symbol const& symbol = model_.symbols[conditional.block];
+        Diagnostic d{code, Severity::Error, fmt::format("{} cannot be drawn in time linear in the length of the sequences", symbol.name), {}, {}};
+        d.labels.push_back({symbol.span, reason});
+        d.notes.push_back(rewrite);
+        d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 1`", symbol.name));
+        diagnostics_.push_back(std::move(d));
+        return false;
+    }
+
+    // ---- scales ----
+
+    ScaleConditional scale(SymbolId symbol) const {
+        ScaleConditional result;
+        result.scale = symbol;
+        for (std::uint32_t f = 0; f < model_.factors.size(); ++f) {
+            Factor const& factor = model_.factors[f];
+            if (factor.spread == Spread::Flat || !mentions(model_, factor.scale, {Op::Param, symbol, 0})) continue;
+            result.spread = factor.spread;
+            result.factors.push_back(f);
+        }
+        for (std::uint32_t p = 0; p < model_.scale_priors.size(); ++p) {
+            if (model_.scale_priors[p].scale == symbol) result.priors.push_back(p);
+        }
+        return result;
+    }
+
+    Model& model_;
+    Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+std::optional<Derivation> derive(Model& model, Diagnostics& diagnostics) { return Deriver(model, diagnostics).run(); }
+
+}  // namespace bam

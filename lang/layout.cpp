@@ -1,0 +1,211 @@
+#include "layout.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/core.h>
+
+namespace bam {
+namespace {
+
+SpreadKind spread_of(Spread spread) {
+    switch (spread) {
+        case Spread::Sd: return SpreadKind::Sd;
+        case Spread::Variance: return SpreadKind::Variance;
+        case Spread::Precision: return SpreadKind::Precision;
+        case Spread::Covariance: return SpreadKind::Covariance;
+        case Spread::Flat: return SpreadKind::Flat;
+    }
+    return SpreadKind::Sd;
+}
+
+ScalePriorFamily family_of(ScaleFamily family) {
+    switch (family) {
+        case ScaleFamily::Flat: return ScalePriorFamily::Flat;
+        case ScaleFamily::HalfCauchy: return ScalePriorFamily::HalfCauchy;
+        case ScaleFamily::HalfNormal: return ScalePriorFamily::HalfNormal;
+        case ScaleFamily::InverseGamma: return ScalePriorFamily::InverseGamma;
+        case ScaleFamily::Gamma: return ScalePriorFamily::Gamma;
+    }
+    return ScalePriorFamily::Flat;
+}
+
+class LayoutBuilder {
+  public:
+    LayoutBuilder(Model const& model, Diagnostics& diagnostics) : model_(model), diagnostics_(diagnostics), numbering_{model, {}} {}
+
+    std::optional<LaidOut> run(Derivation const& derivation) {
+        add_dims();
+        if (is_refused_) return std::nullopt;
+        for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol) add_variable(symbol);
+        add_keys();
+        for (Factor const& factor : model_.factors) add_factor(factor);
+        for (ScaleConditional const& scale : derivation.scales) add_scale(scale);
+        if (is_refused_) return std::nullopt;
+        return LaidOut{std::move(layout_), std::move(numbering_.variables)};
+    }
+
+  private:
+    void add_dims() {
+        layout_.model = model_.name;
+        layout_.sequence = model_.sequence;
+        layout_.time = model_.time;
+        for (Dim const& dim : model_.dims) {
+            DimLayout result;
+            result.name = dim.name;
+            result.role = dim.role == Role::Labelled ? DimLayout::Role::Labelled
+                                                     : (dim.role == Role::Time ? DimLayout::Role::Time : DimLayout::Role::Sequence);
+            if (dim.role == Role::Labelled) {
+                if (!dim.size) {
+                    report(208, dim.span, fmt::format("the size of dim `{}` is not known", dim.name),
+                           fmt::format("bind it in the table section, write `{0} = 2` in dims, or say --dim {0}=2", dim.name));
+                    continue;
+                }
+                result.size = *dim.size;
+                for (std::size_t i = 0; i < result.size; ++i) {
+                    result.labels.push_back(i < dim.labels.size() ? dim.labels[i] : std::to_string(i + 1));
+                }
+            }
+            layout_.dims.push_back(std::move(result));
+        }
+    }
+
+    void add_variable(SymbolId id) {
+        Symbol const& symbol = model_.symbols[id];
+        if (symbol.kind == SymbolKind::Fixed || symbol.kind == SymbolKind::Definition) return;
+        Variable variable;
+        variable.kind = symbol.kind == SymbolKind::Data ? VariableKind::Data : (symbol.kind == SymbolKind::Block ? VariableKind::Block : VariableKind::Scale);
+        variable.name = symbol.name;
+        variable.extent = numbering_.extent(id);
+        variable.dims = symbol.dims;
+        for (DimId dim : numbering_.labelled(id)) {
+            variable.shape.push_back(numbering_.size(dim));
+            variable.components *= numbering_.size(dim);
+        }
+        variable.first_step = symbol.first_step;
+        variable.may_be_missing = symbol.may_be_missing;
+        variable.span = symbol.span;
+        if (symbol.kind == SymbolKind::Data) {
+            for (Binding const& binding : model_.bindings) {
+                bool const is_own = binding.symbol == id;
+                bool const is_dim = binding.dim && model_.dims[*binding.dim].role == Role::Labelled && model_.is_over(id, binding.dim);
+                if (is_own || is_dim) variable.columns = binding.columns;
+            }
+        }
+        numbering_.variables[id] = static_cast<std::uint32_t>(layout_.variables.size());
+        layout_.variables.push_back(std::move(variable));
+    }
+
+    void add_keys() {
+        for (Binding const& binding : model_.bindings) {
+            if (!binding.dim || binding.columns.empty()) continue;
+            if (model_.dims[*binding.dim].role == Role::Sequence) layout_.sequence_column = binding.columns.front();
+            if (model_.dims[*binding.dim].role == Role::Time) layout_.time_column = binding.columns.front();
+        }
+    }
+
+    void add_factor(Factor const& factor) {
+        FactorLayout result;
+        result.target = numbering_.variables.at(factor.target);
+        result.region = region(factor.region, factor.target);
+        result.region.first_step = std::max(result.region.first_step, model_.symbols[factor.target].first_step);
+        result.overridden_by = factor.overridden_by;
+        result.is_observation = factor.is_observation;
+        result.spread = spread_of(factor.spread);
+        result.span = factor.span;
+        if (factor.spread != Spread::Flat) add_spread(factor, result);
+        layout_.factors.push_back(std::move(result));
+    }
+
+    void add_spread(Factor const& factor, FactorLayout& result) {
+        std::vector<DimId> const target_dims = numbering_.labelled(factor.target);
+        Node const& node = model_.terms[factor.scale];
+        if (factor.spread == Spread::Covariance) {
+            result.constant = model_.literals[node.payload].values;
+            return;
+        }
+        bool const is_variable = (node.op == Op::Param || node.op == Op::Data) && model_.symbols[static_cast<SymbolId>(node.payload)].kind != SymbolKind::Fixed;
+        std::vector<DimId> scale_dims;
+        Literal const* literal = nullptr;
+        if (is_variable) {
+            result.scale = numbering_.variables.at(static_cast<SymbolId>(node.payload));
+            scale_dims = numbering_.labelled(static_cast<SymbolId>(node.payload));
+        } else if (node.op == Op::Literal || node.op == Op::Param) {
+            literal = &model_.literals[node.op == Op::Literal ? node.payload : *model_.symbols[static_cast<SymbolId>(node.payload)].literal];
+            scale_dims = literal->values.size() == 1 ? std::vector<DimId>{} : literal->dims;
+        }
+        for (Entry const& entry : numbering_.entries(target_dims, 0)) {
+            std::size_t const position = numbering_.position(scale_dims, entry, 0);
+            if (is_variable) {
+                result.scale_component.push_back(static_cast<std::uint32_t>(position));
+            } else {
+                result.constant.push_back(literal ? literal->values[position] : model_.terms.constant_value(factor.scale));
+            }
+        }
+    }
+
+    FactorRegion region(Region const& region, SymbolId target) {
+        FactorRegion result;
+        result.first_step = region.first_step;
+        result.last_step = region.last_step;
+        std::vector<DimId> const dims = numbering_.labelled(target);
+        std::map<Axis, std::size_t> wanted;
+        for (Region::Labels const& label : region.labels) {
+            result.span = label.span;
+            if (model_.dims[label.dim].role == Role::Sequence) {
+                result.sequence = label.label;
+                continue;
+            }
+            auto const& labels = layout_.dims[label.dim].labels;
+            auto const it = std::find(labels.begin(), labels.end(), label.label);
+            if (it == labels.end()) {
+                report(209, label.span, fmt::format("{} has no entry `{}`", model_.dims[label.dim].name, label.label),
+                       fmt::format("its entries are {}", list(labels)));
+                continue;
+            }
+            wanted[{label.dim, 0}] = static_cast<std::size_t>(it - labels.begin());
+        }
+        if (wanted.empty()) return result;
+        for (Entry const& entry : numbering_.entries(dims, 0)) {
+            result.components.push_back(std::all_of(wanted.begin(), wanted.end(), [&](auto const& w) { return entry.at(w.first) == w.second; }));
+        }
+        return result;
+    }
+
+    void add_scale(ScaleConditional const& scale) {
+        ScaleLayout result;
+        result.variable = numbering_.variables.at(scale.scale);
+        result.spread = spread_of(scale.spread);
+        result.factors = scale.factors;
+        for (std::uint32_t p : scale.priors) {
+            ScalePrior const& prior = model_.scale_priors[p];
+            result.priors.push_back({region(prior.region, scale.scale).components, family_of(prior.family), prior.first, prior.second});
+        }
+        layout_.scales.push_back(std::move(result));
+    }
+
+    static std::string list(std::vector<std::string> const& labels) {
+        std::string text;
+        for (std::string const& label : labels) text += (text.empty() ? "" : ", ") + label;
+        return text;
+    }
+
+    void report(int code, Span span, std::string message, std::string note) {
+        diagnostics_.push_back({code, Severity::Error, std::move(message), {{span, ""}}, {std::move(note)}});
+        is_refused_ = true;
+    }
+
+    Model const& model_;
+    Diagnostics& diagnostics_;
+    Numbering numbering_;
+    Layout layout_;
+    bool is_refused_ = false;
+};
+
+}  // namespace
+
+std::optional<LaidOut> lay_out(Model const& model, Derivation const& derivation, Diagnostics& diagnostics) {
+    return LayoutBuilder(model, diagnostics).run(derivation);
+}
+
+}  // namespace bam

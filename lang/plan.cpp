@@ -1,0 +1,276 @@
+// Conditionals to passes: each covariate, offset and readout becomes registers of a straight-line program.
+#include "plan.hpp"
+
+#include <algorithm>
+
+#include "layout.hpp"
+#include "passes.hpp"
+
+namespace bam {
+namespace {
+
+Entry merged(Entry entry, Entry const& other) {
+    entry.insert(other.begin(), other.end());
+    return entry;
+}
+
+class Planner {
+  public:
+    Planner(Model& model, LaidOut const& laid_out, std::vector<bool> const& weighted)
+        : model_(model), numbering_{model, laid_out.variables}, weighted_(weighted) {}
+
+    BlockPlan block(Conditional const& conditional) {
+        BlockPlan plan;
+        plan.variable = numbering_.variables.at(conditional.block);
+        std::vector<DimId> const dims = numbering_.labelled(conditional.block);
+        std::vector<DimId> const batch = numbering_.labelled(conditional.batch);
+        std::vector<DimId> const joint = numbering_.labelled(conditional.joint);
+        std::vector<std::vector<Entry>> groups;
+        for (Entry const& outer : numbering_.entries(batch, entry_copy)) {
+            groups.emplace_back();
+            plan.groups.emplace_back();
+            for (Entry const& inner : numbering_.entries(joint, entry_copy)) {
+                groups.back().push_back(merged(inner, outer));
+                plan.groups.back().push_back(static_cast<std::uint32_t>(numbering_.position(dims, groups.back().back(), entry_copy)));
+            }
+        }
+        for (Contribution const& contribution : conditional.contributions) {
+            if (contribution.is_prior) {
+                plan.priors.push_back(prior(conditional.block, contribution.factor));
+            } else {
+                plan.equations.push_back(equations(contribution, groups));
+            }
+        }
+        switch (conditional.method) {
+            case Method::Joint: plan.method = PlanMethod::Joint; break;
+            case Method::Markov: plan.method = PlanMethod::Markov; break;
+            case Method::Sweep:
+                plan.method = PlanMethod::Sweep;
+                plan.sweep = sweep(conditional, groups.front());
+                break;
+        }
+        return plan;
+    }
+
+    TermPlan term(Term term, std::vector<DimId> const& dims, Extent extent) {
+        PassBuilder builder(numbering_, extent);
+        TermPlan plan;
+        for (Entry const& entry : numbering_.entries(numbering_.labelled(dims), 0)) {
+            plan.registers.push_back(builder.component(term, entry, extent).value_or(no_register));
+        }
+        plan.pass = builder.take();
+        return plan;
+    }
+
+    TermPlan residual(std::uint32_t f) {
+        Factor const& factor = model_.factors[f];
+        return term(factor.residual, model_.symbols[factor.target].dims, domain(f));
+    }
+
+    TermPlan mean(std::uint32_t f) {
+        Factor const& factor = model_.factors[f];
+        return term(factor.mean, model_.symbols[factor.target].dims, numbering_.extent(factor.target));
+    }
+
+    ReportPlan report(Symbol const& symbol) {
+        ReportPlan plan;
+        plan.name = symbol.name;
+        plan.dims = symbol.dims;
+        for (DimId dim : numbering_.labelled(symbol.dims)) plan.shape.push_back(numbering_.size(dim));
+        Extent const extent = numbering_.extent(model_.terms.axes(*symbol.term));
+        PassBuilder builder(numbering_, extent);
+        for (Entry const& entry : report_entries(symbol)) plan.term.registers.push_back(builder.component(*symbol.term, entry, extent).value_or(no_register));
+        plan.term.pass = builder.take();
+        return plan;
+    }
+
+    OrbitPlan orbit(Symmetry const& symmetry) {
+        OrbitPlan plan;
+        plan.first = numbering_.variables.at(symmetry.first);
+        plan.second = numbering_.variables.at(symmetry.second);
+        plan.has_dim = symmetry.dim.has_value();
+        plan.is_diagonal = symmetry.is_diagonal;
+        if (symmetry.dim) {
+            plan.first_slices = slices(symmetry.first, *symmetry.dim);
+            plan.second_slices = slices(symmetry.second, *symmetry.dim);
+        }
+        return plan;
+    }
+
+  private:
+    Extent domain(std::uint32_t f) const {
+        Factor const& factor = model_.factors[f];
+        Axes axes = model_.axes_of(factor.target);
+        Axes const& residual_axes = model_.terms.axes(factor.residual);
+        axes.insert(axes.end(), residual_axes.begin(), residual_axes.end());
+        return numbering_.extent(axes);
+    }
+
+    Term weighted(std::uint32_t f, Term term) {
+        if (!weighted_[f]) return term;
+        Factor const& factor = model_.factors[f];
+        return model_.terms.multiply({model_.terms.leaf(Op::Weight, f, model_.axes_of(factor.target)), term});
+    }
+
+    PriorPlan prior(SymbolId block, std::uint32_t f) {
+        PriorPlan plan;
+        plan.factor = f;
+        Extent const extent = numbering_.extent(block);
+        PassBuilder builder(numbering_, extent);
+        for (Entry const& entry : numbering_.entries(numbering_.labelled(block), 0)) {
+            plan.means.push_back(builder.component(model_.factors[f].mean, entry, extent).value_or(no_register));
+        }
+        plan.pass = builder.take();
+        return plan;
+    }
+
+    Equations equations(Contribution const& contribution, std::vector<std::vector<Entry>> const& groups) {
+        Equations result;
+        result.factor = contribution.factor;
+        PassBuilder builder(numbering_, domain(contribution.factor));
+        Term const covariates = weighted(contribution.factor, contribution.covariates);
+        Term const lagged = weighted(contribution.factor, contribution.lagged);
+        Term const offset = weighted(contribution.factor, contribution.offset);
+        auto const cells = numbering_.entries(numbering_.labelled(model_.factors[contribution.factor].target), 0);
+        for (auto const& group : groups) {
+            result.groups.emplace_back();
+            for (std::uint32_t c = 0; c < cells.size(); ++c) {
+                EquationRow row;
+                row.component = c;
+                auto columns = [&](Term term, std::vector<std::uint32_t>& out) {
+                    if (term == model_.terms.zero()) return false;
+                    for (Entry const& entry : group) out.push_back(builder.column(term, merged(cells[c], entry)));
+                    return std::any_of(out.begin(), out.end(), [](std::uint32_t reg) { return reg != no_register; });
+                };
+                bool const has_covariates = columns(covariates, row.covariates);
+                bool const has_lagged = columns(lagged, row.lagged);
+                if (!has_covariates && !has_lagged) continue;
+                row.offset = builder.column(offset, cells[c]);
+                result.groups.back().push_back(std::move(row));
+            }
+        }
+        result.pass = builder.take();
+        return result;
+    }
+
+    SweepPlan sweep(Conditional const& conditional, std::vector<Entry> const& entries) {
+        SweepPlan plan;
+        PassBuilder backward(numbering_, Extent::Cell);
+        PassBuilder forward(numbering_, Extent::Cell);
+        auto cell = [](PassBuilder& builder, Term term, Entry const& entry) {
+            return builder.component(term, entry, Extent::Cell).value_or(no_register);
+        };
+        std::vector<std::pair<std::size_t, Entry>> states;  // (swept state, its entry)
+        for (std::size_t s = 0; s < conditional.states.size(); ++s) {
+            SweptState const& state = conditional.states[s];
+            for (Entry const& own : numbering_.entries(labelled_dims(model_.terms.axes(state.scan)), 0)) {
+                StateEntry entry;
+                entry.coefficient = cell(backward, state.coefficient, own);
+                entry.input = cell(backward, state.input, own);
+                entry.coefficient_offset = cell(forward, state.coefficient_offset, own);
+                entry.input_offset = cell(forward, state.input_offset, own);
+                for (Entry const& block : entries) {
+                    entry.coefficient_covariates.push_back(cell(forward, state.coefficient_covariates, merged(own, block)));
+                    entry.input_covariates.push_back(cell(forward, state.input_covariates, merged(own, block)));
+                }
+                plan.states.push_back(std::move(entry));
+                states.emplace_back(s, own);
+            }
+        }
+        for (Readout const& readout : conditional.readouts) {
+            ReadoutPlan result;
+            result.factor = readout.factor;
+            Term const offset = weighted(readout.factor, readout.offset);
+            for (Entry const& own : numbering_.entries(numbering_.labelled(model_.factors[readout.factor].target), 0)) {
+                ReadoutRow row;
+                for (auto const& [s, entry] : states) {
+                    Entry as_entry;
+                    for (auto const& [axis, index] : entry) as_entry[{axis.dim, entry_copy}] = index;
+                    row.states.push_back(cell(backward, weighted(readout.factor, readout.states[s]), merged(own, as_entry)));
+                }
+                row.offset = cell(backward, offset, own);
+                result.rows.push_back(std::move(row));
+            }
+            plan.readouts.push_back(std::move(result));
+        }
+        plan.backward = backward.take();
+        plan.forward = forward.take();
+        return plan;
+    }
+
+    std::vector<DimId> labelled_dims(Axes const& axes) const {
+        std::vector<DimId> dims;
+        for (Axis axis : axes) {
+            if (model_.dims[axis.dim].role == Role::Labelled) dims.push_back(axis.dim);
+        }
+        return dims;
+    }
+
+    /// Entries of a report: its dims in declared order, the second of two equal dims being copy 1.
+    std::vector<Entry> report_entries(Symbol const& symbol) const {
+        std::vector<Entry> result{{}};
+        std::map<DimId, std::uint16_t> used;
+        for (DimId dim : numbering_.labelled(symbol.dims)) {
+            std::uint16_t const copy = used[dim]++;
+            std::vector<Entry> longer;
+            for (Entry const& entry : result) {
+                for (std::size_t i = 0; i < numbering_.size(dim); ++i) {
+                    longer.push_back(entry);
+                    longer.back()[{dim, copy}] = i;
+                }
+            }
+            result = std::move(longer);
+        }
+        return result;
+    }
+
+    std::vector<std::vector<std::uint32_t>> slices(SymbolId symbol, DimId dim) const {
+        std::vector<DimId> const dims = numbering_.labelled(symbol);
+        std::vector<std::vector<std::uint32_t>> result(numbering_.size(dim));
+        for (Entry const& entry : numbering_.entries(dims, 0)) {
+            result[entry.at({dim, 0})].push_back(static_cast<std::uint32_t>(numbering_.position(dims, entry, 0)));
+        }
+        return result;
+    }
+
+    Model& model_;
+    Numbering numbering_;
+    std::vector<bool> const& weighted_;
+};
+
+/// Whether the mean of some factor multiplies entries of two blocks.
+bool multiplies_blocks(Model& model, Derivation const& derivation) {
+    for (Conditional const& conditional : derivation.blocks) {
+        if (conditional.method == Method::Sweep) return true;
+        for (Contribution const& contribution : conditional.contributions) {
+            if (model.terms.any(contribution.covariates, [&](Node const& node) {
+                    return node.op == Op::Param && model.symbols[static_cast<SymbolId>(node.payload)].kind == SymbolKind::Block;
+                })) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry> const& symmetries, LaidOut const& laid_out,
+               std::vector<bool> const& weighted) {
+    Planner planner(model, laid_out, weighted);
+    Plan plan;
+    plan.layout = laid_out.layout;
+    for (Conditional const& conditional : derivation.blocks) plan.blocks.push_back(planner.block(conditional));
+    for (std::uint32_t f = 0; f < model.factors.size(); ++f) {
+        plan.residuals.push_back(planner.residual(f));
+        plan.means.push_back(model.factors[f].is_observation ? planner.mean(f) : TermPlan{});
+    }
+    for (Symbol const& symbol : model.symbols) {
+        if (symbol.is_report && symbol.term) plan.reports.push_back(planner.report(symbol));
+    }
+    for (Symmetry const& symmetry : symmetries) plan.orbits.push_back(planner.orbit(symmetry));
+    plan.is_multilinear = multiplies_blocks(model, derivation);
+    return plan;
+}
+
+}  // namespace bam

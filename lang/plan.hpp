@@ -1,0 +1,238 @@
+// A plan: what a backend executes, as plain data. All that lang and runtime both see.
+//
+// Arrays are stored one component after another; a component is one entry of a variable's labelled dims (last dim fastest) and holds one number (Extent::One), one per
+// sequence, one per step, or one per cell (a step of a sequence). A pass is a straight program over such components: it is run over all cells at once, chunk by chunk
+// along time; only Scan walks.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bam/diagnostic.hpp"
+#include "column.hpp"
+
+namespace bam {
+
+enum class Extent : std::uint8_t { One, Sequence, Time, Cell };
+
+// ---------------------------------------------------------------- layout
+
+struct DimLayout {
+    enum class Role : std::uint8_t { Labelled, Sequence, Time };
+    std::string name;
+    Role role = Role::Labelled;
+    std::size_t size = 0;             ///< of a labelled dim
+    std::vector<std::string> labels;  ///< of a labelled dim; 1, 2, ... where the model gives none
+};
+
+enum class VariableKind : std::uint8_t { Data, Block, Scale };
+
+/// A column or a parameter. Fixed parameters are constants in the passes.
+struct Variable {
+    VariableKind kind = VariableKind::Data;
+    std::string name;
+    Extent extent = Extent::One;
+    std::vector<std::uint16_t> dims;  ///< as declared, of DimLayout
+    std::vector<std::size_t> shape;   ///< of the labelled dims, in declared order
+    std::size_t components = 1;
+    std::size_t first_step = 0;       ///< entries before it do not exist
+    bool may_be_missing = false;      ///< of Data
+    std::vector<ColumnExpr> columns;  ///< of Data: one per component
+    Span span;
+};
+
+/// Entries of a factor's target that a statement speaks of.
+struct FactorRegion {
+    std::size_t first_step = 0;
+    std::size_t last_step = std::numeric_limits<std::size_t>::max();
+    std::vector<bool> components;       ///< empty: all
+    std::optional<std::string> sequence;  ///< only this sequence
+    Span span;
+};
+
+enum class SpreadKind : std::uint8_t { Sd, Variance, Precision, Covariance, Flat };
+
+/// One normal statement. `weighted`: its cells differ in weight or precision, so that passes multiply by Source::Weight.
+struct FactorLayout {
+    std::uint32_t target = 0;  ///< variable
+    FactorRegion region;
+    std::vector<std::uint32_t> overridden_by;
+    bool is_observation = false;
+    SpreadKind spread = SpreadKind::Sd;
+    std::optional<std::uint32_t> scale;          ///< variable: a Scale or Data
+    std::vector<std::uint32_t> scale_component;  ///< per component of the target: component of the scale variable
+    std::vector<double> constant;                ///< without `scale`: spread per component; of a Covariance the matrix, row by row
+    Span span;
+};
+
+enum class ScalePriorFamily : std::uint8_t { Flat, HalfCauchy, HalfNormal, InverseGamma, Gamma };
+
+struct ScalePriorLayout {
+    std::vector<bool> components;  ///< of the scale; empty: all
+    ScalePriorFamily family = ScalePriorFamily::Flat;
+    double first = 0;
+    double second = 0;
+};
+
+struct ScaleLayout {
+    std::uint32_t variable = 0;
+    SpreadKind spread = SpreadKind::Sd;
+    std::vector<std::uint32_t> factors;
+    std::vector<ScalePriorLayout> priors;  ///< later ones win
+};
+
+/// Everything that does not depend on which factors are weighted: enough to bind a table.
+struct Layout {
+    std::string model;
+    std::vector<DimLayout> dims;
+    std::optional<std::uint16_t> sequence;
+    std::optional<std::uint16_t> time;
+    std::optional<ColumnExpr> sequence_column;
+    std::optional<ColumnExpr> time_column;
+    std::vector<Variable> variables;
+    std::vector<FactorLayout> factors;
+    std::vector<ScaleLayout> scales;
+};
+
+// ---------------------------------------------------------------- passes
+
+/// Where the numbers of a register come from.
+enum class From : std::uint8_t {
+    Scratch,   ///< computed by the pass
+    Constant,  ///< value
+    Variable,  ///< data or parameter `index`, `component`, `lag` steps back (0 before the first step)
+    Weight,    ///< of factor `index`, `component` of its target: sqrt(weight * precision)
+};
+
+struct Register {
+    Extent extent = Extent::One;
+    From from = From::Scratch;
+    std::uint32_t index = 0;
+    std::uint32_t component = 0;
+    std::uint16_t lag = 0;
+    double value = 0;
+};
+
+enum class Code : std::uint8_t {
+    Copy,         ///< out = a, spread to out's extent
+    Add,          ///< out = a + b
+    Multiply,     ///< out = a * b
+    MultiplyAdd,  ///< out += a * b
+    Scan,         ///< out[t] = a[t] out[t-1] + b[t]
+    Exp, Log, Sqrt, Abs, Reciprocal,  ///< out = f(a)
+};
+
+/// Operands have out's extent or are One.
+struct Instruction {
+    Code code = Code::Copy;
+    std::uint32_t out = 0;
+    std::uint32_t a = 0;
+    std::uint32_t b = 0;
+};
+
+struct Pass {
+    Extent domain = Extent::One;
+    std::vector<Register> registers;
+    std::vector<Instruction> instructions;  ///< arguments before users
+};
+
+inline constexpr std::uint32_t no_register = std::numeric_limits<std::uint32_t>::max();  ///< structurally zero
+
+/// What one component of a factor's target says about one group of a block: residual = covariates · θ (+ lagged · θ one step back) + offset, all times Weight.
+struct EquationRow {
+    std::uint32_t component = 0;            ///< of the target
+    std::vector<std::uint32_t> covariates;  ///< register per entry of the group
+    std::vector<std::uint32_t> lagged;      ///< likewise; empty if none
+    std::uint32_t offset = no_register;
+};
+
+/// A factor's share of a block's normal equations.
+struct Equations {
+    std::uint32_t factor = 0;
+    Pass pass;
+    std::vector<std::vector<EquationRow>> groups;  ///< per group of the block
+};
+
+/// A factor whose target the block is: precision on the diagonal (or a full matrix), and the mean.
+struct PriorPlan {
+    std::uint32_t factor = 0;
+    Pass pass;                         ///< domain: the extent of the block
+    std::vector<std::uint32_t> means;  ///< register per component of the block
+};
+
+enum class PlanMethod : std::uint8_t { Joint, Sweep, Markov };
+
+/// One recurrence entry that a swept block drives: h[t] = coefficient h[t-1] + input, both affine in the block's entries at t.
+struct StateEntry {
+    std::uint32_t coefficient = no_register;         ///< backward pass
+    std::uint32_t input = no_register;               ///< backward pass
+    std::uint32_t coefficient_offset = no_register;  ///< forward pass, and those below
+    std::uint32_t input_offset = no_register;
+    std::vector<std::uint32_t> coefficient_covariates;  ///< per entry of the block
+    std::vector<std::uint32_t> input_covariates;
+};
+
+/// How one component of a factor reads the recurrences: residual = sum readout * h + offset, times Weight.
+struct ReadoutRow {
+    std::vector<std::uint32_t> states;  ///< register per state entry
+    std::uint32_t offset = no_register;
+};
+
+struct ReadoutPlan {
+    std::uint32_t factor = 0;
+    std::vector<ReadoutRow> rows;
+};
+
+struct SweepPlan {
+    Pass backward;
+    Pass forward;
+    std::vector<StateEntry> states;
+    std::vector<ReadoutPlan> readouts;
+};
+
+struct BlockPlan {
+    std::uint32_t variable = 0;
+    PlanMethod method = PlanMethod::Joint;
+    std::vector<std::vector<std::uint32_t>> groups;  ///< components drawn together; one system per group and per sequence or step of the extent
+    std::vector<PriorPlan> priors;
+    std::vector<Equations> equations;
+    SweepPlan sweep;
+};
+
+/// A pass whose registers hold a term's components: residuals of a factor, its mean, or a report.
+struct TermPlan {
+    Pass pass;
+    std::vector<std::uint32_t> registers;  ///< per component
+};
+
+struct ReportPlan {
+    std::string name;
+    std::vector<std::uint16_t> dims;
+    std::vector<std::size_t> shape;  ///< of the labelled dims
+    TermPlan term;
+};
+
+/// first -> G first, second -> inv(G)' second along `dim` of both; without `dim` only c and 1/c.
+struct OrbitPlan {
+    std::uint32_t first = 0;   ///< variables
+    std::uint32_t second = 0;
+    bool has_dim = false;
+    bool is_diagonal = false;
+    std::vector<std::vector<std::uint32_t>> first_slices;   ///< per index of the dim: components of `first`
+    std::vector<std::vector<std::uint32_t>> second_slices;
+};
+
+struct Plan {
+    Layout layout;
+    std::vector<BlockPlan> blocks;
+    std::vector<TermPlan> residuals;  ///< per factor, not weighted
+    std::vector<TermPlan> means;      ///< per factor; empty pass where the target is a parameter
+    std::vector<ReportPlan> reports;
+    std::vector<OrbitPlan> orbits;
+    bool is_multilinear = false;  ///< some mean multiplies two blocks: there may be several modes
+};
+
+}  // namespace bam

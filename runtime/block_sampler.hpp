@@ -1,0 +1,39 @@
+// One block's full conditional, ready to draw from.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+
+#include "factors.hpp"
+#include "pass_runner.hpp"
+#include "priors.hpp"
+#include "random.hpp"
+
+namespace bam {
+
+/// A precision that does not factor: the data and the priors do not determine the block.
+struct NumericalTrouble : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+class BlockSampler {
+  public:
+    virtual ~BlockSampler() = default;
+    /// Draws the block given everything else in the state, into the state. Nothing is allocated.
+    virtual void draw(Stream& stream) = 0;
+};
+
+struct BlockContext {
+    Plan const& plan;
+    BlockPlan const& block;
+    Inputs inputs;
+    Factors& factors;
+    State& state;
+    bool draws_rows = false;  ///< one row after another instead of the whole block at once
+};
+
+std::unique_ptr<BlockSampler> make_joint_sampler(BlockContext const& context);
+std::unique_ptr<BlockSampler> make_sweep_sampler(BlockContext const& context);
+std::unique_ptr<BlockSampler> make_markov_sampler(BlockContext const& context);
+
+}  // namespace bam

@@ -1,0 +1,51 @@
+// What a run leaves in memory before it is written: draws of every chain, and the predictive draws of every cell.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bam {
+
+/// One column of draws: an entry of a parameter, a report, or a derived quantity.
+struct DrawColumn {
+    std::string name;                  ///< "W_k"
+    std::vector<std::size_t> index;    ///< from 1, in the order of the declared dims; empty for a scalar
+    std::vector<std::string> labels;   ///< the same as labels: "1", "dose", "Subject 3"
+    bool is_identified = true;         ///< false for weights that a symmetry of the likelihood moves
+    bool is_shown = true;              ///< in the terminal table without --raw
+};
+
+std::string csv_name(DrawColumn const& column);    ///< W_k.1.2
+std::string label_name(DrawColumn const& column);  ///< W_k[1,dose]
+
+/// Draws of one chain.
+struct Chain {
+    std::vector<double> values;  ///< [draw, column], row-major
+    std::vector<double> log_joint;       ///< [draw]
+    std::vector<double> log_likelihood;  ///< [draw]
+    double warmup_seconds = 0;
+    double sampling_seconds = 0;
+    bool is_interrupted = false;
+    std::string start;  ///< how its first state was chosen, in words
+};
+
+/// Predictive summaries of every cell of the outputs, observation noise included, in the table's units.
+struct Prediction {
+    std::size_t row = 0;  ///< of the table
+    std::string sequence;
+    std::string time;
+    std::string output;
+    double observed = 0;  ///< NaN where missing
+    double mean = 0, sd = 0, q5 = 0, q50 = 0, q95 = 0;
+};
+
+struct Run {
+    std::vector<DrawColumn> columns;
+    std::vector<Chain> chains;
+    std::vector<Prediction> predictions;
+    std::vector<std::string> notes;  ///< said at the end: predictive draws thinned, chains that differ, ...
+};
+
+}  // namespace bam

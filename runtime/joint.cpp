@@ -1,0 +1,191 @@
+// Blocks drawn from their normal equations: all entries of a group at once, or a row at a time from the same sums (the covariates do not depend on the block).
+#include <algorithm>
+
+#include "block_sampler.hpp"
+#include "normal_equations.hpp"
+
+namespace bam {
+namespace {
+
+[[noreturn]] void fail(Variable const& variable) {
+    throw NumericalTrouble("the full conditional of " + variable.name +
+                           " has no finite variance: the data do not determine it and its prior does not either; give it a proper prior");
+}
+
+/// A block without sequence or time dim.
+class JointSampler : public BlockSampler {
+  public:
+    explicit JointSampler(BlockContext const& context)
+        : block_(context.block),
+          variable_(context.plan.layout.variables[context.block.variable]),
+          values_(context.state.values[context.block.variable]),
+          priors_(context.plan, context.block, context.inputs, context.factors),
+          equations_(context.block, context.inputs, context.factors) {
+        row_size_ = block_.groups.front().size();
+        if (context.draws_rows && !variable_.shape.empty() && block_.groups.size() == 1) row_size_ /= variable_.shape.front();
+    }
+
+    void draw(Stream& stream) override {
+        priors_.update();
+        equations_.accumulate();
+        for (std::size_t g = 0; g < block_.groups.size(); ++g) {
+            auto const& components = block_.groups[g];
+            Eigen::MatrixXd& precision = equations_.precision(g);
+            Eigen::VectorXd& linear = equations_.linear(g);
+            priors_.add_to(components, 0, precision, linear);
+            if (row_size_ < components.size()) {
+                draw_rows(components, precision, linear, stream);
+                continue;
+            }
+            if (!draw_normal(precision, linear, stream)) fail(variable_);
+            for (std::size_t i = 0; i < components.size(); ++i) values_[components[i]] = linear(static_cast<Eigen::Index>(i));
+        }
+    }
+
+  private:
+    void draw_rows(std::vector<std::uint32_t> const& components, Eigen::MatrixXd& precision, Eigen::VectorXd& linear, Stream& stream) {
+        auto const size = static_cast<Eigen::Index>(row_size_);
+        for (Eigen::Index first = 0; first < linear.size(); first += size) {
+            auto row = linear.segment(first, size);
+            for (Eigen::Index i = first; i < first + size; ++i) {
+                for (Eigen::Index j = 0; j < linear.size(); ++j) {
+                    if (j >= first && j < first + size) continue;
+                    double const coupling = i >= j ? precision(i, j) : precision(j, i);
+                    linear(i) -= coupling * values_[components[static_cast<std::size_t>(j)]];
+                }
+            }
+            if (!draw_normal(precision.block(first, first, size, size), row, stream)) fail(variable_);
+            for (Eigen::Index i = 0; i < size; ++i) values_[components[static_cast<std::size_t>(first + i)]] = row(i);
+        }
+    }
+
+    BlockPlan const& block_;
+    Variable const& variable_;
+    std::vector<double>& values_;
+    Priors priors_;
+    NormalEquations equations_;
+    std::size_t row_size_ = 0;
+};
+
+/// A block with an entry per sequence, per step or per cell, conditionally independent of one another: one small system each, summed side by side.
+class SpreadSampler : public BlockSampler {
+  public:
+    explicit SpreadSampler(BlockContext const& context)
+        : block_(context.block),
+          variable_(context.plan.layout.variables[context.block.variable]),
+          grid_(context.inputs.bound.grid),
+          size_(grid_.size(variable_.extent)),
+          factors_(context.factors),
+          values_(context.state.values[context.block.variable]),
+          priors_(context.plan, context.block, context.inputs, context.factors) {
+        for (Equations const& equations : block_.equations) runners_.push_back(std::make_unique<PassRunner>(equations.pass, context.inputs));
+        for (auto const& group : block_.groups) {
+            std::size_t const d = group.size();
+            sums_.emplace_back((d * (d + 1) / 2 + d) * size_);
+            auto const n = static_cast<Eigen::Index>(d);
+            order_ = std::max(order_, n);
+        }
+        precision_.resize(order_, order_);
+        linear_.resize(order_);
+    }
+
+    void draw(Stream& stream) override {
+        priors_.update();
+        for (auto& sums : sums_) std::fill(sums.begin(), sums.end(), 0.0);
+        for (std::size_t e = 0; e < runners_.size(); ++e) accumulate(block_.equations[e], *runners_[e]);
+        for (std::size_t g = 0; g < block_.groups.size(); ++g) {
+            for (std::size_t i = 0; i < size_; ++i) draw_one(g, i, stream);
+        }
+    }
+
+  private:
+    void accumulate(Equations const& equations, PassRunner& runner) {
+        double const precision = factors_.common_precision(equations.factor);
+        runner.begin();
+        for (Chunk const& chunk : runner.chunks()) {
+            runner.run(chunk);
+            for (std::size_t g = 0; g < equations.groups.size(); ++g) {
+                for (EquationRow const& row : equations.groups[g]) add_row(row, runner, chunk, precision, sums_[g]);
+            }
+        }
+    }
+
+    void add_row(EquationRow const& row, PassRunner const& runner, Chunk const& chunk, double precision, std::vector<double>& sums) {
+        std::size_t const d = row.covariates.size();
+        double* out = sums.data();
+        for (std::size_t i = 0; i < d; ++i) {
+            for (std::size_t j = 0; j <= i; ++j, out += size_) add_products(row.covariates[i], row.covariates[j], precision, runner, chunk, out);
+        }
+        for (std::size_t i = 0; i < d; ++i, out += size_) add_products(row.covariates[i], row.offset, -precision, runner, chunk, out);
+    }
+
+    /// out[index of the block's extent] += scale * sum over the cells that belong to it of a * b
+    void add_products(std::uint32_t a, std::uint32_t b, double scale, PassRunner const& runner, Chunk const& chunk, double* out) {
+        if (a == no_register || b == no_register) return;
+        double const* x = runner.at(a);
+        double const* y = runner.at(b);
+        Extent const domain = runner.pass().domain;
+        if (domain == variable_.extent) {
+            std::size_t const start = domain == Extent::Cell ? chunk.first_cell : (domain == Extent::Time ? chunk.first_step : 0);
+            std::size_t const n = runner.size(chunk);
+            for (std::size_t i = 0; i < n; ++i) out[start + i] += scale * x[i] * y[i];
+            return;
+        }
+        for (std::size_t t = chunk.first_step; t < chunk.last_step; ++t) {
+            std::size_t const lanes = grid_.lanes(t);
+            if (variable_.extent == Extent::Sequence) {
+                for (std::size_t s = 0; s < lanes; ++s) out[s] += scale * x[s] * y[s];
+            } else {
+                double sum = 0;
+                for (std::size_t s = 0; s < lanes; ++s) sum += x[s] * y[s];
+                out[t] += scale * sum;
+            }
+            x += lanes;
+            y += lanes;
+        }
+    }
+
+    void draw_one(std::size_t g, std::size_t index, Stream& stream) {
+        auto const& components = block_.groups[g];
+        auto const d = static_cast<Eigen::Index>(components.size());
+        double const* sums = sums_[g].data() + index;
+        for (Eigen::Index i = 0; i < d; ++i) {
+            for (Eigen::Index j = 0; j <= i; ++j, sums += size_) precision_(i, j) = *sums;
+        }
+        for (Eigen::Index i = 0; i < d; ++i, sums += size_) linear_(i) = *sums;
+        auto precision = precision_.topLeftCorner(d, d);
+        auto linear = linear_.head(d);
+        if (is_absent(index)) return;
+        priors_.add_to(components, index, precision, linear);
+        if (!draw_normal(precision, linear, stream)) fail(variable_);
+        for (Eigen::Index i = 0; i < d; ++i) values_[components[static_cast<std::size_t>(i)] * size_ + index] = linear(i);
+    }
+
+    /// Entries before the first step of `b[t > 0]` do not exist.
+    bool is_absent(std::size_t index) const {
+        if (variable_.extent == Extent::Time) return index < variable_.first_step;
+        return variable_.extent == Extent::Cell && variable_.first_step > 0 && index < grid_.offsets[std::min(variable_.first_step, grid_.steps)];
+    }
+
+    BlockPlan const& block_;
+    Variable const& variable_;
+    Grid const& grid_;
+    std::size_t size_;
+    Factors const& factors_;
+    std::vector<double>& values_;
+    Priors priors_;
+    std::vector<std::unique_ptr<PassRunner>> runners_;
+    std::vector<std::vector<double>> sums_;  ///< per group: lower triangle row by row, then the linear term; each [extent]
+    Eigen::MatrixXd precision_;
+    Eigen::VectorXd linear_;
+    Eigen::Index order_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockSampler> make_joint_sampler(BlockContext const& context) {
+    if (context.plan.layout.variables[context.block.variable].extent == Extent::One) return std::make_unique<JointSampler>(context);
+    return std::make_unique<SpreadSampler>(context);
+}
+
+}  // namespace bam

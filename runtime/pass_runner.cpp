@@ -1,0 +1,228 @@
+#include "pass_runner.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bam {
+namespace {
+
+/// Cells of a chunk: some hundred registers of it fit into a core's second-level cache.
+constexpr std::size_t chunk_cells = 512;
+
+template <class F>
+void binary(double* out, double const* a, bool a_is_one, double const* b, bool b_is_one, std::size_t n, F f) {
+    if (a_is_one) {
+        double const x = *a;
+        for (std::size_t i = 0; i < n; ++i) f(out[i], x, b[i]);
+    } else if (b_is_one) {
+        double const y = *b;
+        for (std::size_t i = 0; i < n; ++i) f(out[i], a[i], y);
+    } else {
+        for (std::size_t i = 0; i < n; ++i) f(out[i], a[i], b[i]);
+    }
+}
+
+template <class F>
+void unary(double* out, double const* a, bool a_is_one, std::size_t n, F f) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = f(a[a_is_one ? 0 : i]);
+}
+
+}  // namespace
+
+State make_state(Layout const& layout, Grid const& grid) {
+    State state;
+    state.values.resize(layout.variables.size());
+    state.auxiliaries.resize(layout.variables.size());
+    for (std::size_t v = 0; v < layout.variables.size(); ++v) {
+        Variable const& variable = layout.variables[v];
+        if (variable.kind == VariableKind::Data) continue;
+        std::size_t const size = variable.components * grid.size(variable.extent);
+        state.values[v].assign(size, variable.kind == VariableKind::Scale ? 1.0 : 0.0);
+        if (variable.kind == VariableKind::Scale) state.auxiliaries[v].assign(size, 1.0);
+    }
+    return state;
+}
+
+PassRunner::PassRunner(Pass const& pass, Inputs const& inputs, std::vector<std::vector<std::uint32_t>> const& runs, bool whole)
+    : pass_(pass), grid_(inputs.bound.grid) {
+    bool const is_stepped = pass.domain == Extent::Time || pass.domain == Extent::Cell;
+    if (!is_stepped) {
+        chunks_.push_back({0, grid_.steps, 0, grid_.cells()});
+    } else {
+        for (std::size_t t = 0; t < grid_.steps;) {
+            Chunk chunk{t, t, grid_.offsets[t], grid_.offsets[t]};
+            do {
+                chunk.last_cell = grid_.offsets[++chunk.last_step];
+            } while (chunk.last_step < grid_.steps && (whole || chunk.last_cell - chunk.first_cell + grid_.lanes(chunk.last_step) <= chunk_cells));
+            chunks_.push_back(chunk);
+            t = chunk.last_step;
+        }
+    }
+    for (Chunk const& chunk : chunks_) {
+        capacity_ = std::max({capacity_, std::size_t{1}, size(chunk, pass.domain), size(chunk, is_stepped ? Extent::Time : Extent::One)});
+    }
+    capacity_ = (capacity_ + 7) / 8 * 8;
+
+    // Scratch: the runs first, each consecutive, then the rest.
+    std::vector<std::size_t> slot(pass.registers.size(), SIZE_MAX);
+    std::size_t next = 0;
+    auto place = [&](std::uint32_t reg) {
+        Register const& r = pass.registers[reg];
+        if (slot[reg] != SIZE_MAX || r.from == From::Variable || r.from == From::Weight) return;
+        slot[reg] = next;
+        next += r.extent == Extent::Sequence ? std::max(capacity_, grid_.sequences) : (r.extent == Extent::One ? 8 : capacity_);
+    };
+    for (auto const& run : runs) {
+        for (std::uint32_t reg : run) place(reg);
+    }
+    for (std::uint32_t reg = 0; reg < pass.registers.size(); ++reg) place(reg);
+    scratch_.assign(next, 0.0);
+    outs_.assign(pass.registers.size(), nullptr);
+    pointers_.assign(pass.registers.size(), nullptr);
+    for (std::uint32_t reg = 0; reg < pass.registers.size(); ++reg) {
+        Register const& r = pass.registers[reg];
+        if (slot[reg] != SIZE_MAX) {
+            outs_[reg] = scratch_.data() + slot[reg];
+            pointers_[reg] = outs_[reg];
+            if (r.from == From::Constant) *outs_[reg] = r.value;
+            continue;
+        }
+        std::vector<double> const* values = &inputs.weights[r.from == From::Weight ? r.index : 0];
+        if (r.from == From::Variable) {
+            bool const is_data = inputs.layout.variables[r.index].kind == VariableKind::Data;
+            values = is_data ? &inputs.bound.data[r.index] : &inputs.state.values[r.index];
+        }
+        Input const input{reg, values->data() + r.component * grid_.size(r.extent), r.extent};
+        pointers_[reg] = input.base;
+        if (r.lag > 0) {
+            lagged_.push_back({input, std::vector<double>(grid_.size(r.extent)), r.lag});
+        } else if (r.extent == Extent::Time || r.extent == Extent::Cell) {
+            inputs_.push_back(input);
+        }
+    }
+    for (Lagged const& l : lagged_) pointers_[l.source.reg] = l.values.data();
+    for (Instruction const& instruction : pass.instructions) {
+        Extent const extent = pass.registers[instruction.out].extent;
+        bool const is_once = extent == Extent::One || extent == Extent::Sequence;
+        (is_once ? once_ : chunked_).push_back(instruction);
+        if (!is_once) carries_.emplace_back(instruction.code == Code::Scan ? grid_.sequences : 0);
+    }
+}
+
+std::size_t PassRunner::size(Chunk const& chunk, Extent extent) const {
+    switch (extent) {
+        case Extent::One: return 1;
+        case Extent::Sequence: return grid_.sequences;
+        case Extent::Time: return chunk.last_step - chunk.first_step;
+        case Extent::Cell: return chunk.last_cell - chunk.first_cell;
+    }
+    return 1;
+}
+
+void PassRunner::fill_lagged() {
+    for (Lagged& lagged : lagged_) {
+        double const* from = lagged.source.base;
+        double* to = lagged.values.data();
+        for (std::size_t t = 0; t < grid_.steps; ++t) {
+            std::size_t const width = lagged.source.extent == Extent::Time ? 1 : grid_.lanes(t);
+            std::size_t const here = lagged.source.extent == Extent::Time ? t : grid_.offsets[t];
+            if (t < lagged.lag) {
+                std::fill_n(to + here, width, 0.0);
+            } else {
+                std::size_t const there = lagged.source.extent == Extent::Time ? t - lagged.lag : grid_.offsets[t - lagged.lag];
+                std::copy_n(from + there, width, to + here);
+            }
+        }
+    }
+}
+
+void PassRunner::begin() {
+    fill_lagged();
+    Chunk const all{0, grid_.steps, 0, grid_.cells()};
+    for (Instruction const& instruction : once_) execute(instruction, all, size(all, pass_.registers[instruction.out].extent));
+}
+
+void PassRunner::run(Chunk const& chunk) {
+    for (Input const& input : inputs_) {
+        pointers_[input.reg] = input.base + (input.extent == Extent::Time ? chunk.first_step : chunk.first_cell);
+    }
+    for (Lagged const& lagged : lagged_) {
+        pointers_[lagged.source.reg] = lagged.values.data() + (lagged.source.extent == Extent::Time ? chunk.first_step : chunk.first_cell);
+    }
+    for (std::size_t i = 0; i < chunked_.size(); ++i) {
+        Instruction const& instruction = chunked_[i];
+        if (instruction.code == Code::Scan) {
+            scan(instruction, chunk, carries_[i]);
+        } else {
+            execute(instruction, chunk, size(chunk, pass_.registers[instruction.out].extent));
+        }
+    }
+}
+
+void PassRunner::execute(Instruction const& instruction, Chunk const& chunk, std::size_t n) {
+    double* const out = outs_[instruction.out];
+    double const* const a = pointers_[instruction.a];
+    double const* const b = pointers_[instruction.b];
+    bool const a_is_one = is_one(instruction.a);
+    bool const b_is_one = is_one(instruction.b);
+    if (pass_.registers[instruction.out].extent == Extent::One) n = 1;
+    switch (instruction.code) {
+        case Code::Copy: copy(instruction, chunk, n); break;
+        case Code::Add: binary(out, a, a_is_one, b, b_is_one, n, [](double& o, double x, double y) { o = x + y; }); break;
+        case Code::Multiply: binary(out, a, a_is_one, b, b_is_one, n, [](double& o, double x, double y) { o = x * y; }); break;
+        case Code::MultiplyAdd: binary(out, a, a_is_one, b, b_is_one, n, [](double& o, double x, double y) { o += x * y; }); break;
+        case Code::Scan: break;
+        case Code::Exp: unary(out, a, a_is_one, n, [](double x) { return std::exp(x); }); break;
+        case Code::Log: unary(out, a, a_is_one, n, [](double x) { return std::log(x); }); break;
+        case Code::Sqrt: unary(out, a, a_is_one, n, [](double x) { return std::sqrt(x); }); break;
+        case Code::Abs: unary(out, a, a_is_one, n, [](double x) { return std::abs(x); }); break;
+        case Code::Reciprocal: unary(out, a, a_is_one, n, [](double x) { return 1 / x; }); break;
+    }
+}
+
+/// out = a, spread from a's extent to out's.
+void PassRunner::copy(Instruction const& instruction, Chunk const& chunk, std::size_t n) {
+    double* out = outs_[instruction.out];
+    double const* a = pointers_[instruction.a];
+    Extent const from = pass_.registers[instruction.a].extent;
+    Extent const to = pass_.registers[instruction.out].extent;
+    if (from == Extent::One) {
+        std::fill_n(out, n, *a);
+    } else if (from == to) {
+        std::copy_n(a, n, out);
+    } else {
+        for (std::size_t t = chunk.first_step; t < chunk.last_step; ++t) {
+            std::size_t const lanes = grid_.lanes(t);
+            if (from == Extent::Time) {
+                std::fill_n(out, lanes, *a++);
+            } else {
+                std::copy_n(a, lanes, out);
+            }
+            out += lanes;
+        }
+    }
+}
+
+void PassRunner::scan(Instruction const& instruction, Chunk const& chunk, std::vector<double>& carry) {
+    bool const over_time = pass_.registers[instruction.out].extent == Extent::Time;
+    double* out = outs_[instruction.out];
+    double const* c = pointers_[instruction.a];
+    double const* u = pointers_[instruction.b];
+    double const* previous = carry.data();
+    std::size_t width = 0;
+    for (std::size_t t = chunk.first_step; t < chunk.last_step; ++t) {
+        width = over_time ? 1 : grid_.lanes(t);
+        if (t == 0) {
+            std::copy_n(u, width, out);
+        } else {
+            for (std::size_t i = 0; i < width; ++i) out[i] = c[i] * previous[i] + u[i];
+        }
+        previous = out;
+        out += width;
+        c += width;
+        u += width;
+    }
+    std::copy_n(previous, width, carry.data());
+}
+
+}  // namespace bam

@@ -1,0 +1,79 @@
+// Runs a pass over the cells in chunks of some hundred, so that scratch stays in cache however long the sequences are.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "bind.hpp"
+#include "plan.hpp"
+#include "state.hpp"
+
+namespace bam {
+
+/// What the inputs of a pass are read from. The arrays must not move while a runner refers to them.
+struct Inputs {
+    Layout const& layout;
+    Bound const& bound;
+    State const& state;
+    std::vector<std::vector<double>> const& weights;  ///< per factor: [component][extent of the target]; empty if it is not weighted
+};
+
+/// A range of steps and their cells.
+struct Chunk {
+    std::size_t first_step = 0;
+    std::size_t last_step = 0;  ///< one past the last
+    std::size_t first_cell = 0;
+    std::size_t last_cell = 0;
+};
+
+/// One pass bound to its inputs. Nothing is allocated after construction.
+class PassRunner {
+  public:
+    /// `runs`: registers that must stand one after another in memory, `capacity()` numbers apart. `whole`: one chunk over all steps.
+    PassRunner(Pass const& pass, Inputs const& inputs, std::vector<std::vector<std::uint32_t>> const& runs = {}, bool whole = false);
+
+    std::span<Chunk const> chunks() const { return chunks_; }
+    /// What does not depend on the step. Once, before the chunks; the chunks then in ascending order if the pass has a Scan.
+    void begin();
+    void run(Chunk const& chunk);
+
+    /// The register's numbers of the chunk run last; size(chunk) of them, or one if the extent is One.
+    double const* at(std::uint32_t reg) const { return pointers_[reg]; }
+    bool is_one(std::uint32_t reg) const { return pass_.registers[reg].extent == Extent::One; }
+    std::size_t size(Chunk const& chunk) const { return size(chunk, pass_.domain); }
+    std::size_t capacity() const { return capacity_; }
+    Pass const& pass() const { return pass_; }
+
+  private:
+    std::size_t size(Chunk const& chunk, Extent extent) const;
+    void fill_lagged();
+    void execute(Instruction const& instruction, Chunk const& chunk, std::size_t n);
+    void copy(Instruction const& instruction, Chunk const& chunk, std::size_t n);
+    void scan(Instruction const& instruction, Chunk const& chunk, std::vector<double>& carry);
+
+    struct Input {
+        std::uint32_t reg;
+        double const* base;
+        Extent extent;
+    };
+    struct Lagged {
+        Input source;
+        std::vector<double> values;
+        std::uint16_t lag;
+    };
+
+    Pass const& pass_;
+    Grid const& grid_;
+    std::vector<Chunk> chunks_;
+    std::size_t capacity_ = 0;
+    std::vector<double> scratch_;
+    std::vector<double*> outs_;            ///< per register; null for inputs
+    std::vector<double const*> pointers_;  ///< per register, for the current chunk
+    std::vector<Input> inputs_;            ///< registers that move with the chunk
+    std::vector<Lagged> lagged_;
+    std::vector<Instruction> once_;   ///< of extent One and Sequence
+    std::vector<Instruction> chunked_;
+    std::vector<std::vector<double>> carries_;  ///< per instruction of chunked_: a Scan's last row
+};
+
+}  // namespace bam

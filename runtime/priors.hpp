@@ -1,0 +1,54 @@
+// The Gaussian prior of one block at the current state: precision and precision times mean of every entry.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "factors.hpp"
+#include "pass_runner.hpp"
+
+namespace bam {
+
+class Priors {
+  public:
+    Priors(Plan const& plan, BlockPlan const& block, Inputs const& inputs, Factors const& factors);
+
+    /// Recomputes what other parameters change. Costs nothing where the prior is made of numbers only.
+    void update();
+
+    /// [component][extent]; the diagonal, without `full` priors
+    std::vector<double> const& precision() const { return precision_; }
+    std::vector<double> const& linear() const { return linear_; }
+    /// Adds the prior of `components` at one index of the extent to a system of that order. precision [d, d] lower triangle, linear [d].
+    void add_to(std::vector<std::uint32_t> const& components, std::size_t index, Eigen::Ref<Eigen::MatrixXd> precision,
+                Eigen::Ref<Eigen::VectorXd> linear) const;
+    /// precision * x over all entries, [component][extent]; both of that size.
+    void multiply(std::vector<double> const& x, std::vector<double>& out) const;
+
+  private:
+    struct Source {
+        std::size_t factor = 0;
+        std::vector<std::uint32_t> means;
+        std::unique_ptr<PassRunner> runner;
+        std::vector<double> full;  ///< of a Covariance: precision [k, k] of the last dim's entries
+        bool changes = false;
+    };
+    void read(Source& source);
+
+    Plan const& plan_;
+    Factors const& factors_;
+    Grid const& grid_;
+    Variable const& variable_;
+    std::size_t size_;
+    std::vector<Source> sources_;
+    std::vector<double> precision_, linear_;
+    bool changes_ = false;
+};
+
+/// Draws from the normal with this precision (lower triangle, overwritten by its factor) and linear term (overwritten by the draw).
+/// Returns false, and draws nothing, if the precision is not positive definite to rounding.
+bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear, class Stream& stream);
+
+}  // namespace bam

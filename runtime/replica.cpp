@@ -1,0 +1,136 @@
+#include "replica.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scales.hpp"
+
+namespace bam {
+namespace {
+
+std::unique_ptr<BlockSampler> make_sampler(BlockContext const& context) {
+    switch (context.block.method) {
+        case PlanMethod::Joint: return make_joint_sampler(context);
+        case PlanMethod::Sweep: return make_sweep_sampler(context);
+        case PlanMethod::Markov: return make_markov_sampler(context);
+    }
+    return nullptr;
+}
+
+/// Sd of the observed outputs, the scale on which a scale without an informative prior starts.
+double output_sd(Problem const& problem) {
+    double n = 0, sum = 0, squares = 0;
+    for (std::size_t f = 0; f < problem.plan.layout.factors.size(); ++f) {
+        FactorLayout const& factor = problem.plan.layout.factors[f];
+        if (!factor.is_observation) continue;
+        std::vector<double> const& y = problem.bound.data[factor.target];
+        for (std::size_t i = 0; i < y.size(); ++i) {
+            if (!problem.masks[f].empty() && problem.masks[f][i] == 0) continue;
+            n += 1;
+            sum += y[i];
+            squares += y[i] * y[i];
+        }
+    }
+    double const variance = n > 1 ? (squares - sum * sum / n) / (n - 1) : 1;
+    return variance > 0 ? std::sqrt(variance) : 1;
+}
+
+}  // namespace
+
+Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain, SweepOptions options)
+    : problem_(problem),
+      seed_(seed),
+      chain_(chain),
+      options_(options),
+      state_(make_state(problem.plan.layout, problem.bound.grid)),
+      factors_(problem.plan, problem.bound, state_, problem.masks, problem.weighted) {
+    Plan const& plan = problem.plan;
+    auto find_block = [&](std::uint32_t variable) {
+        auto const it = std::find_if(plan.blocks.begin(), plan.blocks.end(), [&](BlockPlan const& block) { return block.variable == variable; });
+        return static_cast<std::size_t>(it - plan.blocks.begin());
+    };
+    for (BlockPlan const& block : plan.blocks) samplers_.push_back(make_sampler({plan, block, inputs(), factors_, state_, options.draws_rows}));
+    priors_.resize(plan.blocks.size());
+    for (OrbitPlan const& orbit : plan.orbits) {
+        for (std::uint32_t variable : {orbit.first, orbit.second}) {
+            std::size_t const b = find_block(variable);
+            if (!priors_[b]) priors_[b] = std::make_unique<Priors>(plan, plan.blocks[b], inputs(), factors_);
+        }
+        orbits_.push_back(std::make_unique<OrbitMoves>(orbit, plan.layout, problem.bound.grid, state_, *priors_[find_block(orbit.first)],
+                                                       *priors_[find_block(orbit.second)]));
+    }
+}
+
+void Replica::set_state(State const& state) {
+    // Element by element: samplers hold references to the arrays.
+    for (std::size_t v = 0; v < state.values.size(); ++v) {
+        std::copy(state.values[v].begin(), state.values[v].end(), state_.values[v].begin());
+        std::copy(state.auxiliaries[v].begin(), state.auxiliaries[v].end(), state_.auxiliaries[v].begin());
+    }
+    finish();
+}
+
+void Replica::start(std::uint64_t start) {
+    Layout const& layout = problem_.plan.layout;
+    double const guess = output_sd(problem_);
+    for (ScaleLayout const& scale : layout.scales) start_scale(scale, layout, guess, state_);
+    for (std::size_t b = 0; b < problem_.plan.blocks.size(); ++b) {
+        BlockPlan const& block = problem_.plan.blocks[b];
+        Variable const& variable = layout.variables[block.variable];
+        std::vector<double>& values = state_.values[block.variable];
+        Priors priors(problem_.plan, block, inputs(), factors_);
+        Stream stream(seed_, chain_, UINT64_MAX - start, b);
+        std::size_t const size = values.size() / variable.components;
+        for (std::size_t e = 0; e < values.size(); ++e) {
+            double const precision = priors.precision()[e];
+            double const mean = precision > 0 ? priors.linear()[e] / precision : 0;
+            double const sd = precision > 1 ? 1 / std::sqrt(precision) : 1;
+            double const draw = mean + sd * stream.normal();
+            bool const is_absent = variable.first_step > 0 && (variable.extent == Extent::Time || variable.extent == Extent::Cell) &&
+                                   e % size < (variable.extent == Extent::Time
+                                                   ? variable.first_step
+                                                   : problem_.bound.grid.offsets[std::min(variable.first_step, problem_.bound.grid.steps)]);
+            values[e] = is_absent ? 0 : draw;
+        }
+    }
+    finish();
+}
+
+void Replica::sweep(std::uint64_t index) {
+    std::uint64_t unit = 0;
+    for (auto& sampler : samplers_) {
+        Stream stream(seed_, chain_, index, unit++);
+        sampler->draw(stream);
+    }
+    if (options_.moves_orbits) {
+        for (auto& orbit : orbits_) {
+            Stream stream(seed_, chain_, index, unit++);
+            orbit->move(stream);
+        }
+    }
+    factors_.score(inputs());
+    for (ScaleLayout const& scale : problem_.plan.layout.scales) {
+        Stream stream(seed_, chain_, index, unit++);
+        draw_scale(scale, problem_.plan.layout, factors_, state_, stream);
+    }
+    update_densities();
+}
+
+/// Brings weights and densities up to a state that was set from outside.
+void Replica::finish() {
+    factors_.score(inputs());
+    update_densities();
+}
+
+void Replica::update_densities() {
+    factors_.refresh();
+    log_joint_ = log_likelihood_ = 0;
+    for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f) {
+        double const density = factors_.log_density(f);
+        log_joint_ += density;
+        if (problem_.plan.layout.factors[f].is_observation) log_likelihood_ += density;
+    }
+    for (ScaleLayout const& scale : problem_.plan.layout.scales) log_joint_ += log_prior(scale, problem_.plan.layout, state_);
+}
+
+}  // namespace bam

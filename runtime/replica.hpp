@@ -1,0 +1,69 @@
+// One state of a chain with all it takes to sweep it. A chain is a set of replicas: several that compete for its start, later one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "block_sampler.hpp"
+#include "factors.hpp"
+#include "orbit.hpp"
+#include "plan.hpp"
+#include "state.hpp"
+
+namespace bam {
+
+/// What all chains share: the plan, the table with missing outputs as 0, and which cells count.
+struct Problem {
+    Plan plan;
+    Bound bound;                             ///< missing cells are 0 here: their weight is 0
+    std::vector<std::vector<double>> masks;  ///< make_masks() of the table as read
+    std::vector<bool> weighted;
+};
+
+struct SweepOptions {
+    bool draws_rows = false;   ///< Gaussian blocks a row at a time
+    bool moves_orbits = true;  ///< along the symmetries of the likelihood
+};
+
+class Replica {
+  public:
+    Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain, SweepOptions options);
+    Replica(Replica const&) = delete;
+    Replica& operator=(Replica const&) = delete;
+
+    /// A dispersed start: blocks from their priors, no wider than sd 1 about the prior mean; scales in the bulk of theirs. `start` numbers the attempt.
+    void start(std::uint64_t start);
+    /// Every block, every scale and every orbit once. `index` names the random numbers: the same index from the same state gives the same bits.
+    void sweep(std::uint64_t index);
+
+    State const& state() const { return state_; }
+    void set_state(State const& state);
+    /// log p(y, parameters), of the parameters as the file declares them; as of the last sweep.
+    double log_joint() const { return log_joint_; }
+    /// log p(y | parameters)
+    double log_likelihood() const { return log_likelihood_; }
+    Inputs inputs() const { return {problem_.plan.layout, problem_.bound, state_, factors_.weights()}; }
+    Factors& factors() { return factors_; }
+
+    /// Draws one block or all scales once, for tests.
+    void draw_block(std::size_t block, Stream& stream) { samplers_[block]->draw(stream); }
+
+  private:
+    void finish();
+    void update_densities();
+
+    Problem const& problem_;
+    std::uint64_t seed_;
+    std::uint64_t chain_;
+    SweepOptions options_;
+    State state_;
+    Factors factors_;
+    std::vector<std::unique_ptr<BlockSampler>> samplers_;  ///< per block of the plan
+    std::vector<std::unique_ptr<Priors>> priors_;          ///< per block of the plan that an orbit moves, else null
+    std::vector<std::unique_ptr<OrbitMoves>> orbits_;
+    double log_joint_ = 0;
+    double log_likelihood_ = 0;
+};
+
+}  // namespace bam

@@ -1,0 +1,24 @@
+// Scales: their full conditionals, their prior densities, and where a chain starts them.
+#pragma once
+
+#include "factors.hpp"
+#include "plan.hpp"
+#include "random.hpp"
+#include "state.hpp"
+
+namespace bam {
+
+/// Draws every entry of one scale given the sums of squares of its factors, into the state. Every family is a row of one form: with v the variance and S, n
+/// the sum of squares and the number of its cells, p(v | rest) ∝ v^(-α-1-n/2) exp(-(β + S/2) / v - γ v / 2).
+void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State& state, Stream& stream);
+
+/// Log prior density of all entries of the scale, of the number the file declares (sd, variance or precision).
+double log_prior(ScaleLayout const& scale, Layout const& layout, State const& state);
+
+/// A point in the bulk of the prior of each entry, or `guess` (an sd) where the prior says nothing.
+void start_scale(ScaleLayout const& scale, Layout const& layout, double guess, State& state);
+
+/// Whether the conditional is proper: flat priors need enough cells. [component][extent] counts as in Factors.
+bool is_proper(ScaleLayout const& scale, Layout const& layout, Factors const& factors);
+
+}  // namespace bam

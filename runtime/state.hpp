@@ -1,0 +1,21 @@
+// The numbers of one chain: the values of all parameters. A value, so that it can be copied, compared and written.
+#pragma once
+
+#include <vector>
+
+#include "bind.hpp"
+#include "plan.hpp"
+
+namespace bam {
+
+struct State {
+    /// Per variable of the layout: [component][extent]; empty for data. Scales hold what the file calls them: an sd, a variance or a precision.
+    std::vector<std::vector<double>> values;
+    /// Auxiliary variables of half-Cauchy scales (Wand and others 2011): var | aux ~ inverse_gamma(1/2, 1/aux). Per variable: [component][extent].
+    std::vector<std::vector<double>> auxiliaries;
+};
+
+/// All parameters at zero, scales at one.
+State make_state(Layout const& layout, Grid const& grid);
+
+}  // namespace bam
