@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <tuple>
+#include <utility>
 
 #include "cell.hpp"
 
@@ -14,26 +14,35 @@ constexpr std::size_t records_sampled = 100;
 
 std::uint32_t offset(std::size_t at) { return static_cast<std::uint32_t>(at); }
 
-/// How well the text is read with one separator.
-struct Agreement {
+/// How the text is read with one separator.
+struct Trial {
     std::size_t header_fields = 0;
-    std::size_t agreeing_records = 0;
+    std::size_t records = 0;   ///< below the header, the first hundred
+    std::size_t agreeing = 0;  ///< with as many fields as the header
+    std::size_t split = 0;     ///< with more than one field
+    std::size_t decimal = 0;   ///< of these, with one decimal comma and nothing else
+
+    double agreement() const { return records == 0 ? 0 : static_cast<double>(agreeing) / static_cast<double>(records); }
 };
 
-Agreement try_separator(std::string_view text, std::size_t begin, char separator) {
+Trial try_separator(std::string_view text, std::size_t begin, char separator) {
     Reader reader(text, separator, begin);
     std::vector<Field> fields;
-    Agreement agreement;
-    std::size_t records = 0;
-    while (records <= records_sampled && reader.next(fields)) {
-        if (fields.size() == 1 && fields.front().is_empty()) continue;
-        if (records++ == 0) {
-            agreement.header_fields = fields.size();
-        } else if (fields.size() == agreement.header_fields) {
-            ++agreement.agreeing_records;
+    Trial trial;
+    while (trial.records < records_sampled && reader.next(fields)) {
+        std::string_view const line = text.substr(fields.front().begin, fields.back().end - fields.front().begin);
+        if (line.empty()) continue;
+        if (trial.header_fields == 0) {
+            trial.header_fields = fields.size();
+            continue;
         }
+        ++trial.records;
+        if (fields.size() == trial.header_fields) ++trial.agreeing;
+        if (fields.size() > 1) ++trial.split;
+        if (separator == ',' && fields.size() == 2 && to_number(line, ',')) ++trial.decimal;
     }
-    return agreement;
+    if (reader.fault()) ++trial.records;
+    return trial;
 }
 
 }  // namespace
@@ -111,21 +120,24 @@ std::string unquote(std::string_view field) {
 
 char find_separator(std::string_view text, std::size_t begin) {
     constexpr std::string_view rarest_first = "\t|;,";
-    char best = ',';
-    std::tuple<bool, std::size_t, std::size_t, std::size_t> best_score;
-    for (std::size_t i = 0; i < rarest_first.size(); ++i) {
-        auto const [header_fields, agreeing_records] = try_separator(text, begin, rarest_first[i]);
-        bool const is_split = header_fields > 1;
-        // Where no record agrees, the header alone decides; where some do, its width does not. One column needs no separator: the usual
-        // one.
-        std::tuple const score{is_split, agreeing_records, agreeing_records == 0 ? header_fields : 0,
-                               is_split ? rarest_first.size() - i : i + 1};
-        if (score > best_score) {
-            best = rarest_first[i];
+    std::optional<char> best;
+    std::pair<double, std::size_t> best_score;
+    char best_unsplit = ',';
+    std::size_t most_split = 0;
+    for (char const separator : rarest_first) {
+        Trial const trial = try_separator(text, begin, separator);
+        // Where no record agrees, the width of the header decides; where some do, it does not.
+        std::pair const score{trial.agreement(), trial.agreeing == 0 ? trial.header_fields : 0};
+        if (trial.header_fields > 1 && (!best || score > best_score)) {
+            best = separator;
             best_score = score;
         }
+        if (trial.split > most_split) {
+            best_unsplit = trial.split == trial.decimal ? ';' : separator;
+            most_split = trial.split;
+        }
     }
-    return best;
+    return best.value_or(best_unsplit);
 }
 
 }  // namespace bam::csv

@@ -52,9 +52,11 @@ class Reader {
 /// What a quoted field holds: its quotes taken off, doubled ones made single.
 std::string unquote(std::string_view field);
 
-/// The separator that the records from byte `begin` on agree with best, of tab, `|`, `;` and `,`. A header that is split beats one that is
-/// not; then the number of records, of the first hundred, with as many fields as the header; then, of equals, the order above, since commas
-/// stand in names and numbers more often than `;`, and tabs hardly ever. Where nothing is split, `,` unless it would split records.
+/// The separator that the text from byte `begin` on is written with: tab, `|`, `;` or `,`. Of those that split the header, the one by which
+/// the largest share of the first hundred records has as many fields; of equals, the first in this order, since commas stand in names and
+/// numbers more often than
+/// `;`, and tabs hardly ever. If none splits the header, the one that splits most records (the table has lines above its header, then); `,`
+/// if none does, and `;` if all that `,` splits is numbers with a decimal comma.
 char find_separator(std::string_view text, std::size_t begin);
 
 }  // namespace bam::csv
