@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint16_t spare_copy = 120;   ///< of an axis while two of them change names
 constexpr std::size_t widest_literal = 12;  ///< entries that are written out
 
-bool is_leaf(Node const& node) { return node.args.empty() && node.op != Op::Contract; }
+bool is_leaf(Node const& node) { return node.args.empty(); }
 
 /// The axes of `order` as they are actually called.
 Axes translated(Axes order, std::map<Axis, Axis> const& actual) {

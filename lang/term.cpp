@@ -179,12 +179,13 @@ Term Terms::contract(std::vector<Term> factors, Axes summed) {
     }
     std::erase(flat, one_);
 
-    // A sum over an axis that no factor has counts its entries: a Contract of nothing.
+    // A sum over an axis that no factor has counts its entries.
     std::vector<Term> product;
     for (Axis axis : summed) {
         if (std::any_of(flat.begin(), flat.end(), [&](Term term) { return has_axis(term, axis); })) continue;
         Node count;
         count.op = Op::Contract;
+        count.args = {one_};
         count.summed = {{axis.dim, Axis::bound}};
         product.push_back(intern(std::move(count)));
     }

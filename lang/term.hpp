@@ -39,7 +39,7 @@ enum class Op : std::uint8_t {
     Delta,     ///< 1 where its two axes agree, else 0
     Add,
     Multiply,  ///< elementwise over the union of the axes
-    Contract,  ///< product of the arguments, summed over the axes in `summed`; without arguments, the number of their entries
+    Contract,  ///< product of the arguments, summed over the axes in `summed`; of 1, the number of their entries
     Scan,      ///< h[t] = c[t] h[t-1] + u[t], h[-1] = 0; args c, u; c elementwise
     Apply,     ///< payload: Function
 };
