@@ -168,6 +168,7 @@ class Blanker {
         std::size_t const end = end_of_line(at_);
         std::size_t const close = code_.find('"', at_ + 1);
         at_ = close < end ? close + 1 : end;
+        if (close >= end) close_all();
     }
 
     void block_comment(std::size_t close) {
@@ -219,14 +220,18 @@ class Blanker {
             ++open_[c == '('];
             stack_.push_back({c, at_});
         } else if (c == '{' || c == '}') {  // no bracket reaches over a section
-            stack_.clear();
-            open_ = {};
+            close_all();
         } else if ((c == ')' || c == ']') && open_[c == ')'] > 0) {
             char const opener = c == ')' ? '(' : '[';
             while (stack_.back().kind != opener) pop();
             pairs_.emplace_back(stack_.back().at, at_);
             pop();
         }
+    }
+
+    void close_all() {
+        stack_.clear();
+        open_ = {};
     }
 
     void pop() {

@@ -1,0 +1,533 @@
+// The grammar. How it is written, and why, in Boost.Spirit X3 (1.74):
+//   - `code` of the source has no comments and a newline only where a statement may end: blanks are two characters, never `x3::space`;
+//   - no two alternatives share more than a token, so nothing is parsed twice; what is behind `>` must follow, and every operand of it is a
+//     rule whose name is what a user reads;
+//   - only `statement` and `line` handle a failure: they report it, go to the next one and count as parsed;
+//   - missing braces are put in (`eps[...]`), so that a section that is not closed does not hide the errors of the next.
+// Codes of this file, besides those of syntax_error.cpp:
+//   BAM0010  the version line: another version, not a whole number, or not the first line
+//   BAM0012  something outside of any section
+//   BAM0013  a section without its `{` or `}`, or a `}` that closes nothing
+//   BAM0014  a second `model` line
+//   BAM0015  a name or `extends` on a section other than priors
+#include "grammar.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/spirit/home/x3.hpp>
+#include <charconv>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "syntax_error.hpp"
+
+namespace boost::spirit::x3 {
+
+/// What was expected is what the user reads: a rule's name, also where an action hangs on it.
+template <typename Subject, typename Action>
+struct get_info<action<Subject, Action>> {
+    using result_type = std::string;
+    std::string operator()(action<Subject, Action> const& parser) const { return what(parser.subject); }
+};
+
+}  // namespace boost::spirit::x3
+
+namespace bam {
+namespace {
+
+namespace x3 = boost::spirit::x3;
+using syntax::Stage;
+using tree::Expr;
+using tree::ExprKind;
+using tree::StatementKind;
+using Iterator = char const*;
+
+/// An expression and the height of its tree.
+struct Node {
+    Expr expr;
+    std::uint32_t height = 1;
+};
+
+/// A name, a number or a text, without quotes.
+struct Token {
+    std::string text;
+    Span span;
+};
+
+/// What the rules share while one file is read.
+struct Reader {
+    Source const& source;
+    std::uint32_t id;
+    Diagnostics& diagnostics;
+    tree::File file{};
+    syntax::Recovery recovery{source.code};
+    std::vector<std::size_t> open{};  ///< offsets of the open brackets
+    std::size_t minuses = 0;          ///< unary minuses around the place; they nest as brackets do
+    std::size_t begin = 0;            ///< of the statement or line
+    Stage stage = Stage::Start;
+    std::optional<std::size_t> brace{};  ///< of the open section, if it has one
+    bool has_failed = false;             ///< the statement or line
+    bool is_outside = false;             ///< the last thing was outside of any section: one report is enough
+    bool is_other_version = false;
+
+    Iterator base() const { return source.code.data(); }
+    std::size_t offset(Iterator at) const { return static_cast<std::size_t>(at - base()); }
+    Span span(Iterator first, Iterator last) const {
+        return {id, static_cast<std::uint32_t>(offset(first)), static_cast<std::uint32_t>(offset(last))};
+    }
+    Span span(std::size_t begin_, std::size_t end) const { return span(base() + begin_, base() + end); }
+
+    std::string_view text(Span of) const { return std::string_view{source.text}.substr(of.begin, of.end - of.begin); }
+
+    /// The end of the last token before `at`.
+    std::size_t last_end(std::size_t at) const {
+        std::size_t const last = source.code.find_last_not_of(" \t\n", at == 0 ? 0 : at - 1);
+        return at == 0 || last == std::string::npos ? 0 : last + 1;
+    }
+
+    void start(Iterator at, Stage at_stage) {
+        begin = std::min(source.code.find_first_not_of(" \t", offset(at)), source.code.size());
+        has_failed = false;
+        stage = at_stage;
+        open.clear();
+        minuses = 0;
+    }
+
+    void report(int code, Span where, std::string message, std::string label, std::vector<std::string> notes = {}) {
+        diagnostics.push_back({code, Severity::Error, std::move(message), {{where, std::move(label)}}, std::move(notes)});
+    }
+
+    /// Reports what made a statement or line fail.
+    void fail(x3::expectation_failure<Iterator> const& failure) {
+        std::optional<std::size_t> const innermost = open.empty() ? std::nullopt : std::optional{open.back()};
+        std::size_t const where = std::min(source.code.find_first_not_of(" \t", offset(failure.where())), source.code.size());
+        diagnostics.push_back(syntax::explain({source, id, begin, where, failure.which(), stage, innermost}));
+        has_failed = true;
+    }
+};
+
+struct ReaderTag;
+
+template <typename Context>
+Reader& reader(Context const& context) {
+    return x3::get<ReaderTag>(context).get();
+}
+
+[[noreturn]] void stop(Iterator at, char const* expected) { throw x3::expectation_failure<Iterator>(at, expected); }
+
+// ---- what the rules do -------------------------------------------------------------------------------------------------------------
+
+/// Makes `expr` of a kind from operands; the first gives the begin of its span, the last the end.
+Node node_of(ExprKind kind, std::vector<Node>&& operands, Reader const& reader) {
+    Node node;
+    node.expr.kind = kind;
+    node.expr.span = {reader.id, operands.front().expr.span.begin, operands.back().expr.span.end};
+    for (Node& operand : operands) {
+        node.height = std::max(node.height, operand.height + 1);
+        node.expr.args.push_back(std::move(operand.expr));
+    }
+    if (node.height > syntax::highest_expression) stop(reader.base() + node.expr.span.begin, syntax::nested_too_deeply);
+    return node;
+}
+
+template <typename... Operands>
+Node node_of(ExprKind kind, Reader const& reader, Operands&&... operands) {
+    std::vector<Node> all;
+    (all.push_back(std::forward<Operands>(operands)), ...);
+    return node_of(kind, std::move(all), reader);
+}
+
+constexpr auto take = [](auto& ctx) { x3::_val(ctx) = std::move(x3::_attr(ctx)); };
+
+/// `_val` becomes `_val OP _attr`.
+constexpr auto join(ExprKind kind) {
+    return [kind](auto& ctx) { x3::_val(ctx) = node_of(kind, reader(ctx), std::move(x3::_val(ctx)), std::move(x3::_attr(ctx))); };
+}
+
+constexpr auto negate = [](auto& ctx) {
+    --reader(ctx).minuses;
+    x3::_val(ctx) = node_of(ExprKind::Negate, reader(ctx), std::move(x3::_attr(ctx)));
+};
+
+constexpr auto transpose = [](auto& ctx) {
+    Reader const& in = reader(ctx);
+    x3::_val(ctx) = node_of(ExprKind::Transpose, in, std::move(x3::_val(ctx)));
+    x3::_val(ctx).expr.span.end = in.span(x3::_where(ctx).begin(), x3::_where(ctx).begin()).end;
+};
+
+constexpr auto set_token = [](auto& ctx, ExprKind kind) {
+    Expr& expr = x3::_val(ctx).expr;
+    expr.kind = kind;
+    expr.text = std::move(x3::_attr(ctx).text);
+    expr.name_span = x3::_attr(ctx).span;
+    expr.span = expr.name_span;
+};
+constexpr auto set_name = [](auto& ctx) { set_token(ctx, ExprKind::Name); };
+constexpr auto set_text = [](auto& ctx) { set_token(ctx, ExprKind::Text); };
+
+constexpr auto set_number = [](auto& ctx) {
+    Token const& token = x3::_attr(ctx);
+    Expr& expr = x3::_val(ctx).expr;
+    expr.kind = ExprKind::Number;
+    expr.name_span = token.span;
+    auto const [end, problem] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), expr.value);
+    if (problem != std::errc{}) stop(reader(ctx).base() + token.span.begin, syntax::number_in_range);
+};
+
+constexpr auto become(ExprKind kind) {
+    return [kind](auto& ctx) { x3::_val(ctx).expr.kind = kind; };
+}
+constexpr auto set_arguments = [](auto& ctx) {
+    x3::_val(ctx).expr.args = std::move(x3::_attr(ctx).expr.args);
+    x3::_val(ctx).height = x3::_attr(ctx).height;
+};
+
+constexpr auto add_argument = [](auto& ctx) {
+    Node& node = x3::_val(ctx);
+    node.height = std::max(node.height, x3::_attr(ctx).height + 1);
+    node.expr.args.push_back(std::move(x3::_attr(ctx).expr));
+    if (node.height > syntax::highest_expression) stop(reader(ctx).base() + node.expr.args.back().span.begin, syntax::nested_too_deeply);
+};
+
+constexpr auto set_assigned = [](auto& ctx) {
+    x3::_val(ctx).height = x3::_attr(ctx).height + 1;
+    x3::_val(ctx).expr.args.push_back(std::move(x3::_attr(ctx).expr));
+};
+constexpr auto set_assign = [](auto& ctx) { set_token(ctx, ExprKind::Assign); };
+
+constexpr auto open_bracket = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    Iterator const at = x3::_where(ctx).begin() - 1;
+    if (in.open.size() + in.minuses >= syntax::deepest_bracket) stop(at, syntax::nested_too_deeply);
+    in.open.push_back(in.offset(at));
+};
+constexpr auto close_bracket = [](auto& ctx) { reader(ctx).open.pop_back(); };
+constexpr auto open_minus = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    if (in.open.size() + in.minuses >= syntax::deepest_bracket) stop(x3::_where(ctx).begin() - 1, syntax::nested_too_deeply);
+    ++in.minuses;
+};
+
+constexpr auto start_statement = [](auto& ctx) { reader(ctx).start(x3::_where(ctx).begin(), Stage::Start); };
+constexpr auto start_line = [](auto& ctx) { reader(ctx).start(x3::_where(ctx).begin(), Stage::Line); };
+constexpr auto set_role = [](auto& ctx) {
+    x3::_val(ctx).role = std::move(x3::_attr(ctx).text);
+    x3::_val(ctx).role_span = x3::_attr(ctx).span;
+};
+constexpr auto set_target = [](auto& ctx) {
+    x3::_val(ctx).lhs = std::move(x3::_attr(ctx).expr);
+    reader(ctx).stage = Stage::Target;
+};
+constexpr auto set_missing = [](auto& ctx) {
+    x3::_val(ctx).missing = true;
+    reader(ctx).stage = Stage::Missing;
+};
+constexpr auto start_value = [](auto& ctx) { reader(ctx).stage = Stage::Value; };
+constexpr auto set_value(StatementKind kind) {
+    return [kind](auto& ctx) {
+        x3::_val(ctx).kind = kind;
+        x3::_val(ctx).rhs = std::move(x3::_attr(ctx).expr);
+    };
+}
+
+constexpr auto add_statement = [](auto& ctx) {
+    if (!std::exchange(reader(ctx).has_failed, false)) x3::_val(ctx).statements.push_back(std::move(x3::_attr(ctx)));
+};
+
+constexpr auto is_at_section = [](auto& ctx) {
+    Reader const& in = reader(ctx);
+    x3::_pass(ctx) = syntax::is_section_start(in.source.code, in.offset(x3::_where(ctx).begin()));
+};
+constexpr auto is_at_lone_section = [](auto& ctx) {
+    Reader const& in = reader(ctx);
+    x3::_pass(ctx) = syntax::is_section_start(in.source.code, in.offset(x3::_where(ctx).begin()), true);
+};
+
+constexpr auto set_keyword = [](auto& ctx) {
+    x3::_val(ctx).keyword = std::move(x3::_attr(ctx).text);
+    x3::_val(ctx).keyword_span = x3::_attr(ctx).span;
+};
+constexpr auto set_section_name = [](auto& ctx) {
+    x3::_val(ctx).name = std::move(x3::_attr(ctx).text);
+    x3::_val(ctx).name_span = x3::_attr(ctx).span;
+};
+constexpr auto set_extends = [](auto& ctx) {
+    x3::_val(ctx).extends = std::move(x3::_attr(ctx).text);
+    x3::_val(ctx).extends_span = x3::_attr(ctx).span;
+};
+
+constexpr auto extra_word = [](auto& ctx) {
+    Token const& token = x3::_attr(ctx);
+    reader(ctx).report(15, token.span, fmt::format("`{}` does not belong here", token.text), "",
+                       {"a heading is `param {`, `priors wide {` or `priors wide extends base {`"});
+};
+
+/// The keyword must be known; only priors have a name. Whatever it is, what is inside the braces is read.
+constexpr auto check_heading = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    tree::Section& section = x3::_val(ctx);
+    in.is_outside = false;
+    auto const& keywords = syntax::section_keywords();
+    bool const is_known = std::find(keywords.begin(), keywords.end(), section.keyword) != keywords.end();
+    if (!is_known) {
+        std::optional<std::string> meant;
+        in.diagnostics.push_back(syntax::unknown_section(section.keyword_span, section.keyword, section.name_span, section.name, meant));
+        section.keyword = meant.value_or("");
+    } else if (section.keyword != "priors" && !(section.name.empty() && section.extends.empty())) {
+        Span const extra = section.name.empty() ? section.extends_span : section.name_span;
+        in.report(15, extra, fmt::format("`{}` has no name", section.keyword), "only `priors` have one");
+    } else if (section.name.empty() && !section.extends.empty()) {
+        in.report(15, section.extends_span, "priors without a name extend nothing", "priors without a name always apply",
+                  {"a set that is chosen with --priors has a name: `priors wide extends base {`"});
+    }
+    if (section.keyword != "priors") section.name.clear(), section.extends.clear();
+};
+
+constexpr auto open_section = [](auto& ctx) { reader(ctx).brace = reader(ctx).offset(x3::_where(ctx).begin() - 1); };
+
+constexpr auto miss_open = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    std::size_t const end = in.last_end(in.offset(x3::_where(ctx).begin()));
+    in.brace.reset();
+    in.report(13, in.span(end, end), "a section without `{`", "expected `{` here");
+};
+
+constexpr auto miss_close = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    if (!in.brace) return;  // reported, and nobody knows where it was to end
+    std::size_t const end = in.last_end(in.offset(x3::_where(ctx).begin()));
+    in.report(13, in.span(end, end), fmt::format("the section `{}` is not closed", in.text(x3::_val(ctx).keyword_span)),
+              "expected `}` here");
+    in.diagnostics.back().labels.push_back({in.span(*in.brace, *in.brace + 1), "opened here"});
+};
+
+constexpr auto add_section = [](auto& ctx) {
+    if (!x3::_attr(ctx).keyword.empty()) reader(ctx).file.sections.push_back(std::move(x3::_attr(ctx)));
+};
+
+constexpr auto stray_close = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    Iterator const at = x3::_where(ctx).begin();
+    if (!std::exchange(in.is_outside, true)) in.report(13, in.span(at - 1, at), "`}` closes nothing", "no section is open here");
+};
+
+constexpr auto is_readable = [](auto& ctx) { x3::_pass(ctx) = !reader(ctx).is_other_version; };
+
+constexpr auto set_version = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    Token const& token = x3::_attr(ctx);
+    int version = 0;
+    std::from_chars(token.text.data(), token.text.data() + token.text.size(), version);
+    bool const is_first = in.file.sections.empty() && in.file.uses.empty() && in.file.model.empty() && !in.file.version;
+    if (!is_first) {
+        in.report(10, in.span(in.begin, token.span.end), "the version line comes first", "", {"move it to the top of the file"});
+    } else if (token.text != "1") {
+        in.report(10, token.span, fmt::format("version {} of the language", token.text), "this bam reads version 1");
+        in.is_other_version = true;
+    } else {
+        in.file.version = version;
+        in.file.version_span = in.span(in.begin, token.span.end);
+    }
+};
+
+constexpr auto set_model = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    Token& token = x3::_attr(ctx);
+    if (in.file.model.empty()) {
+        in.file.model = std::move(token.text);
+        in.file.model_span = token.span;
+    } else {
+        in.report(14, token.span, "a second name for the model", "a file has one `model` line");
+        in.diagnostics.back().labels.push_back({in.file.model_span, "the first"});
+    }
+};
+
+constexpr auto add_use = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    Token& token = x3::_attr(ctx);
+    in.file.uses.push_back({in.span(in.begin, token.span.end), std::move(token.text), token.span});
+};
+
+// ---- what a rule does when it has matched, and when it has failed ----------------------------------------------------------------------
+
+struct Located {
+    template <typename Context>
+    void on_success(Iterator const& first, Iterator const& last, Node& node, Context const& context) {
+        node.expr.span = reader(context).span(first, last);
+    }
+    template <typename Context>
+    void on_success(Iterator const& first, Iterator const& last, Token& token, Context const& context) {
+        token.span = reader(context).span(first, last);
+        bool const is_quoted = *first == '"';
+        token.text = is_quoted ? std::string{first + 1, last - 1} : std::string{first, last};
+    }
+    template <typename Context>
+    void on_success(Iterator const&, Iterator const&, x3::unused_type, Context const&) {}
+    template <typename Syntax, typename Context>
+    void on_success(Iterator const& first, Iterator const& last, Syntax& syntax, Context const& context) {
+        syntax.span = reader(context).span(first, last);
+    }
+};
+
+struct StatementId : Located {
+    template <typename Context>
+    x3::error_handler_result on_error(Iterator& first, Iterator const&, x3::expectation_failure<Iterator> const& failure,
+                                      Context const& context) {
+        Reader& in = reader(context);
+        in.fail(failure);
+        first = in.base() + in.recovery.find_end(in.begin, in.offset(failure.where()));
+        return x3::error_handler_result::accept;
+    }
+};
+
+struct LineId {
+    template <typename Context>
+    x3::error_handler_result on_error(Iterator& first, Iterator const& last, x3::expectation_failure<Iterator> const& failure,
+                                      Context const& context) {
+        reader(context).fail(failure);
+        first = std::find(first, last, '\n');
+        return x3::error_handler_result::accept;
+    }
+};
+
+/// Reports the first of what is outside of any section, passes over it all.
+struct OutsideId {
+    template <typename Context>
+    x3::error_handler_result on_error(Iterator& first, Iterator const&, x3::expectation_failure<Iterator> const& failure,
+                                      Context const& context) {
+        Reader& in = reader(context);
+        in.start(failure.where(), Stage::Line);
+        std::size_t const begin = in.begin;
+        std::size_t const end = in.recovery.find_end(begin, begin);
+        if (!std::exchange(in.is_outside, true))
+            in.diagnostics.push_back(syntax::outside(in.source.code, in.span(begin, std::max(in.last_end(end), begin + 1))));
+        first = in.base() + end;
+        return x3::error_handler_result::accept;
+    }
+};
+
+// ---- the rules -------------------------------------------------------------------------------------------------------------------------
+
+template <int>
+struct TokenId : Located {};
+template <int>
+struct NodeId : Located {};
+struct SectionId : Located {};
+
+x3::rule<TokenId<0>, Token> const name{"a name"};
+x3::rule<TokenId<1>, Token> const quoted{"a text in double quotes"};
+x3::rule<TokenId<2>, Token> const digits{"a version number"};
+x3::rule<TokenId<3>, Token> const numeral{"a number"};
+x3::rule<TokenId<4>, Token> const role{"a role"};
+
+x3::rule<NodeId<0>, Node> const expression{"an expression"};
+x3::rule<NodeId<1>, Node> const comparison{"an expression"};
+x3::rule<NodeId<2>, Node> const sum{"an expression"};
+x3::rule<NodeId<3>, Node> const product{"an expression"};
+x3::rule<NodeId<4>, Node> const unary{"an expression"};
+x3::rule<NodeId<5>, Node> const power{"an expression"};
+x3::rule<NodeId<6>, Node> const exponent{"an expression"};
+x3::rule<NodeId<7>, Node> const postfix{"an expression"};
+x3::rule<NodeId<8>, Node> const primary{"an expression"};
+x3::rule<NodeId<9>, Node> const argument{"an expression"};
+x3::rule<NodeId<10>, Node> const arguments{"an expression"};
+x3::rule<NodeId<11>, Node> const target{"a statement"};
+
+x3::rule<struct CloseRoundId> const close_round{"`)`"};
+x3::rule<struct CloseCallId> const close_call{"`,` or `)`"};
+x3::rule<struct CloseSquareId> const close_square{"`,` or `]`"};
+x3::rule<struct StatementEndId> const statement_end{syntax::end_of_statement};
+x3::rule<struct LineEndId> const line_end{"the end of the line"};
+x3::rule<struct NothingId> const nothing{"a section"};
+
+x3::rule<StatementId, tree::Statement> const statement{"a statement"};
+x3::rule<SectionId, tree::Section> const section{"a section"};
+x3::rule<LineId> const line{"a line"};
+x3::rule<OutsideId> const outside{"a section"};
+x3::rule<struct FileId> const file{"a file"};
+
+auto const name_start = x3::char_("a-zA-Z_\x80-\xff");
+auto const name_char = x3::char_("a-zA-Z_0-9\x80-\xff");
+auto const digit = x3::char_("0-9");
+auto const blank = x3::char_(" \t");
+auto const separator = x3::omit[x3::char_("\n;")];
+auto const newlines = x3::omit[*x3::char_('\n')];
+auto const word = [](char const* text) { return x3::omit[x3::lexeme[x3::lit(text) >> !name_char]]; };
+
+auto const name_def = x3::omit[x3::lexeme[name_start >> *name_char]];
+auto const quoted_def = x3::omit[x3::lexeme['"' >> *(x3::char_ - x3::char_("\"\n")) >> '"']];
+auto const digits_def = x3::omit[x3::lexeme[+digit]];
+auto const numeral_def =
+    x3::omit[x3::lexeme[((+digit >> -('.' >> +digit)) | ('.' >> +digit)) >> -(x3::char_("eE") >> -x3::char_("+-") >> +digit)]];
+
+auto const list_start = x3::lit('[')[open_bracket];
+auto const call_start = x3::lit('(')[open_bracket];
+auto const close_round_def = x3::lit(')')[close_bracket];
+auto const close_call_def = x3::lit(')')[close_bracket];
+auto const close_square_def = x3::lit(']')[close_bracket];
+
+auto const expression_def = comparison[take] >> -(".." > comparison[join(ExprKind::Range)]);
+auto const comparison_def = sum[take] >> -(("==" > sum[join(ExprKind::Equal)]) | ("!=" > sum[join(ExprKind::NotEqual)]) |
+                                           ("<=" > sum[join(ExprKind::LessEqual)]) | (">=" > sum[join(ExprKind::GreaterEqual)]) |
+                                           ('<' > sum[join(ExprKind::Less)]) | ('>' > sum[join(ExprKind::Greater)]));
+auto const sum_def = product[take] >> *(('+' > product[join(ExprKind::Add)]) | ('-' > product[join(ExprKind::Subtract)]));
+auto const product_def = unary[take] >> *((".*" > unary[join(ExprKind::ElementwiseMultiply)]) | ('*' > unary[join(ExprKind::Multiply)]) |
+                                          ('/' > unary[join(ExprKind::Divide)]));
+auto const unary_def = (x3::lit('-')[open_minus] > unary[negate]) | power[take];
+auto const power_def = postfix[take] >> -('^' > exponent[join(ExprKind::Power)]);
+auto const exponent_def = (x3::lit('-')[open_minus] > postfix[negate]) | postfix[take];
+auto const postfix_def = primary[take] >> *x3::lit('\'')[transpose];
+auto const indices = list_start[become(ExprKind::Index)] > arguments[set_arguments] > close_square;
+auto const call = call_start[become(ExprKind::Call)] > (&x3::lit(')') | arguments[set_arguments]) > close_call;
+auto const list = list_start[become(ExprKind::List)] > arguments[set_arguments] > close_square;
+auto const primary_def =
+    numeral[set_number] | quoted[set_text] | (name[set_name] >> -(indices | call)) | (call_start > expression[take] > close_round) | list;
+auto const assign_start = (name | quoted) >> '=' >> !x3::lit('=');
+auto const argument_def =
+    (x3::omit[&assign_start] >> (name[set_assign] | quoted[set_assign]) > '=' > expression[set_assigned]) | expression[take];
+auto const arguments_def = argument[add_argument] >> *(',' > argument[add_argument]);
+
+auto const target_def = name[set_name] >> -indices;
+auto const role_def =
+    x3::omit[x3::lexeme[(x3::lit("time") | "sequence") >> !name_char]] >> !word("fixed") >> !word("missing") >> x3::omit[&name];
+auto const tail = (x3::lit('~')[start_value] > expression[set_value(StatementKind::Sample)]) |
+                  (x3::lit('=')[start_value] > expression[set_value(StatementKind::Define)]) |
+                  (word("fixed")[start_value] > expression[set_value(StatementKind::Fixed)]) | word("missing")[set_missing] | x3::eps;
+auto const statement_def = x3::eps[start_statement] >> -role[set_role] > target[set_target] > tail > statement_end;
+auto const statement_end_def = x3::omit[&x3::char_("\n;}")] | x3::eoi;
+
+auto const heading = name[set_keyword] >> -(!word("extends") >> name[set_section_name]) >> -(word("extends") >> name[set_extends]) >>
+                     *name[extra_word];
+auto const open_brace = (newlines >> x3::lit('{')[open_section]) | x3::eps[miss_open];
+auto const close_brace = x3::lit('}') | x3::eps[miss_close];
+auto const body = *(separator | (!x3::lit('}') >> !x3::eoi >> !x3::eps[is_at_section] >> statement[add_statement]));
+auto const section_def = x3::eps[is_at_lone_section] >> heading >> x3::eps[check_heading] >> open_brace >> body >> close_brace;
+
+auto const line_def = x3::eps[start_line] >> ((word("bam") > digits[set_version]) | (word("model") > name[set_model]) |
+                                              (word("use") > quoted[add_use])) > line_end;
+auto const line_end_def = x3::omit[&x3::char_("\n;")] | x3::eoi;
+auto const nothing_def = x3::eps(false);
+auto const outside_def = x3::eps > nothing;
+auto const file_def =
+    *(x3::eps[is_readable] >> !x3::eoi >> (separator | section[add_section] | line | x3::lit('}')[stray_close] | outside));
+
+BOOST_SPIRIT_DEFINE(name, quoted, digits, numeral, role)
+BOOST_SPIRIT_DEFINE(expression, comparison, sum, product, unary, power, exponent, postfix, primary, argument, arguments, target)
+BOOST_SPIRIT_DEFINE(close_round, close_call, close_square, statement_end, line_end, nothing)
+BOOST_SPIRIT_DEFINE(statement, section, line, outside, file)
+
+}  // namespace
+
+tree::File parse(Sources const& sources, std::uint32_t source, Diagnostics& diagnostics) {
+    Source const& text = sources[source];
+    Reader in{text, source, diagnostics};
+    in.file.source = source;
+    Iterator first = text.code.data();
+    Iterator const last = first + text.code.size();
+    x3::phrase_parse(first, last, x3::with<ReaderTag>(std::ref(in))[file], blank);
+    return std::move(in.file);
+}
+
+}  // namespace bam
