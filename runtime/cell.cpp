@@ -170,12 +170,14 @@ DecimalMark find_decimal_mark(std::string_view text) {
     std::size_t const mark = text.find_first_of(".,");
     if (mark == std::string_view::npos) return DecimalMark::None;
     bool const is_comma = text[mark] == ',';
-    if (!to_number(text, text[mark])) return DecimalMark::None;
     std::string_view whole = text.substr(0, mark);
-    if (!skip(whole, "-") && !skip(whole, typographic_minus)) skip(whole, "+");
     std::string_view const rest = text.substr(mark + 1);
-    bool const may_be_thousands = 1 <= whole.size() && whole.size() <= 3 && whole.front() != '0' && rest.size() == 3 &&
-                                  std::all_of(rest.begin(), rest.end(), is_digit);
+    if (!skip(whole, "-") && !skip(whole, typographic_minus)) skip(whole, "+");
+    // Every cell of a table may come here: read as a number only what has an exponent.
+    auto const is_digits = [](std::string_view part) { return std::all_of(part.begin(), part.end(), is_digit); };
+    bool const is_plain = is_digits(whole) && is_digits(rest) && whole.size() + rest.size() > 0;
+    if (!is_plain && !to_number(text, text[mark])) return DecimalMark::None;
+    bool const may_be_thousands = is_plain && 1 <= whole.size() && whole.size() <= 3 && whole.front() != '0' && rest.size() == 3;
     if (is_comma) return may_be_thousands ? DecimalMark::CommaOrThousands : DecimalMark::Comma;
     return may_be_thousands ? DecimalMark::PointOrThousands : DecimalMark::Point;
 }
