@@ -266,7 +266,9 @@ Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry>
         plan.means.push_back(model.factors[f].is_observation ? planner.mean(f) : TermPlan{});
     }
     for (Symbol const& symbol : model.symbols) {
-        if (symbol.is_report && symbol.term) plan.reports.push_back(planner.report(symbol));
+        if (!symbol.is_report || !symbol.term) continue;
+        plan.reports.push_back(planner.report(symbol));
+        plan.reports.back().is_identified = std::all_of(symmetries.begin(), symmetries.end(), [&](Symmetry const& s) { return is_invariant(model, *symbol.term, s); });
     }
     for (Symmetry const& symmetry : symmetries) plan.orbits.push_back(planner.orbit(symmetry));
     plan.is_multilinear = multiplies_blocks(model, derivation);

@@ -212,6 +212,7 @@ struct ReportPlan {
     std::string name;
     std::vector<std::uint16_t> dims;
     std::vector<std::size_t> shape;  ///< of the labelled dims
+    bool is_identified = true;       ///< no symmetry of the likelihood changes it
     TermPlan term;
 };
 

@@ -83,7 +83,23 @@ Mixing mixing(Model const& model, Term second, DimId dim) {
     return rest_knows ? Mixing::Diagonal : Mixing::Full;
 }
 
+/// How freely `dim` mixes between the two blocks in this term.
+Mixing mixing_in(Model& model, Term term, SymbolId a, SymbolId b, DimId dim) {
+    Term const first = differentiate(model, term, {Op::Param, a, 0}, entry_copy);
+    Term const second = differentiate(model, first, {Op::Param, b, 0}, second_entry_copy);
+    return mixing(model, second, dim);
+}
+
 }  // namespace
+
+bool is_invariant(Model& model, Term term, Symmetry const& symmetry) {
+    if (!mentions(model, term, {Op::Param, symmetry.first, 0}) && !mentions(model, term, {Op::Param, symmetry.second, 0})) return true;
+    auto const found = powers(model, term, symmetry.first, symmetry.second);
+    if (!found || std::any_of(found->begin(), found->end(), [](auto p) { return p.first != p.second || p.first > 1; })) return false;
+    if (!symmetry.dim) return true;
+    Mixing const allowed = mixing_in(model, term, symmetry.first, symmetry.second, *symmetry.dim);
+    return allowed == Mixing::Full || (symmetry.is_diagonal && allowed == Mixing::Diagonal);
+}
 
 std::vector<Symmetry> symmetries(Model& model) {
     std::vector<SymbolId> blocks;
@@ -113,11 +129,7 @@ std::vector<Symmetry> symmetries(Model& model) {
             for (DimId dim : model.symbols[a].dims) {
                 if (model.dims[dim].role != Role::Labelled || !model.is_over(b, dim)) continue;
                 Mixing least = Mixing::Full;
-                for (Term mean : means) {
-                    Term const first = differentiate(model, mean, {Op::Param, a, 0}, entry_copy);
-                    Term const second = differentiate(model, first, {Op::Param, b, 0}, second_entry_copy);
-                    least = std::min(least, mixing(model, second, dim));
-                }
+                for (Term mean : means) least = std::min(least, mixing_in(model, mean, a, b, dim));
                 if (least == Mixing::None) continue;
                 symmetry.dim = dim;
                 symmetry.is_diagonal = least == Mixing::Diagonal;

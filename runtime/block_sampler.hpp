@@ -20,7 +20,7 @@ class BlockSampler {
   public:
     virtual ~BlockSampler() = default;
     /// Draws the block given everything else in the state, into the state. Nothing is allocated.
-    virtual void draw(Stream& stream) = 0;
+    virtual void draw(NormalSource& normals) = 0;
 };
 
 struct BlockContext {

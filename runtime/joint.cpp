@@ -25,7 +25,7 @@ class JointSampler : public BlockSampler {
         if (context.draws_rows && !variable_.shape.empty() && block_.groups.size() == 1) row_size_ /= variable_.shape.front();
     }
 
-    void draw(Stream& stream) override {
+    void draw(NormalSource& normals) override {
         priors_.update();
         equations_.accumulate();
         for (std::size_t g = 0; g < block_.groups.size(); ++g) {
@@ -34,16 +34,16 @@ class JointSampler : public BlockSampler {
             Eigen::VectorXd& linear = equations_.linear(g);
             priors_.add_to(components, 0, precision, linear);
             if (row_size_ < components.size()) {
-                draw_rows(components, precision, linear, stream);
+                draw_rows(components, precision, linear, normals);
                 continue;
             }
-            if (!draw_normal(precision, linear, stream)) fail(variable_);
+            if (!draw_normal(precision, linear, normals)) fail(variable_);
             for (std::size_t i = 0; i < components.size(); ++i) values_[components[i]] = linear(static_cast<Eigen::Index>(i));
         }
     }
 
   private:
-    void draw_rows(std::vector<std::uint32_t> const& components, Eigen::MatrixXd& precision, Eigen::VectorXd& linear, Stream& stream) {
+    void draw_rows(std::vector<std::uint32_t> const& components, Eigen::MatrixXd& precision, Eigen::VectorXd& linear, NormalSource& normals) {
         auto const size = static_cast<Eigen::Index>(row_size_);
         for (Eigen::Index first = 0; first < linear.size(); first += size) {
             auto row = linear.segment(first, size);
@@ -54,7 +54,7 @@ class JointSampler : public BlockSampler {
                     linear(i) -= coupling * values_[components[static_cast<std::size_t>(j)]];
                 }
             }
-            if (!draw_normal(precision.block(first, first, size, size), row, stream)) fail(variable_);
+            if (!draw_normal(precision.block(first, first, size, size), row, normals)) fail(variable_);
             for (Eigen::Index i = 0; i < size; ++i) values_[components[static_cast<std::size_t>(first + i)]] = row(i);
         }
     }
@@ -89,12 +89,12 @@ class SpreadSampler : public BlockSampler {
         linear_.resize(order_);
     }
 
-    void draw(Stream& stream) override {
+    void draw(NormalSource& normals) override {
         priors_.update();
         for (auto& sums : sums_) std::fill(sums.begin(), sums.end(), 0.0);
         for (std::size_t e = 0; e < runners_.size(); ++e) accumulate(block_.equations[e], *runners_[e]);
         for (std::size_t g = 0; g < block_.groups.size(); ++g) {
-            for (std::size_t i = 0; i < size_; ++i) draw_one(g, i, stream);
+            for (std::size_t i = 0; i < size_; ++i) draw_one(g, i, normals);
         }
     }
 
@@ -145,7 +145,7 @@ class SpreadSampler : public BlockSampler {
         }
     }
 
-    void draw_one(std::size_t g, std::size_t index, Stream& stream) {
+    void draw_one(std::size_t g, std::size_t index, NormalSource& normals) {
         auto const& components = block_.groups[g];
         auto const d = static_cast<Eigen::Index>(components.size());
         double const* sums = sums_[g].data() + index;
@@ -157,7 +157,7 @@ class SpreadSampler : public BlockSampler {
         auto linear = linear_.head(d);
         if (is_absent(index)) return;
         priors_.add_to(components, index, precision, linear);
-        if (!draw_normal(precision, linear, stream)) fail(variable_);
+        if (!draw_normal(precision, linear, normals)) fail(variable_);
         for (Eigen::Index i = 0; i < d; ++i) values_[components[static_cast<std::size_t>(i)] * size_ + index] = linear(i);
     }
 

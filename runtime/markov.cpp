@@ -31,14 +31,14 @@ class MarkovSampler : public BlockSampler {
         next_.resize(order_);
     }
 
-    void draw(Stream& stream) override {
+    void draw(NormalSource& normals) override {
         priors_.update();
         for (std::size_t g = 0; g < block_.groups.size(); ++g) {
             auto const d = static_cast<Eigen::Index>(block_.groups[g].size());
             for (auto* buffer : {&diagonal_, &coupling_, &linear_}) std::fill(buffer->begin(), buffer->end(), 0.0);
             for (std::size_t e = 0; e < runners_.size(); ++e) accumulate(block_.equations[e], g, *runners_[e]);
             std::size_t const lanes = variable_.extent == Extent::Cell ? grid_.sequences : 1;
-            for (std::size_t lane = 0; lane < lanes; ++lane) draw_path(block_.groups[g], d, lane, stream);
+            for (std::size_t lane = 0; lane < lanes; ++lane) draw_path(block_.groups[g], d, lane, normals);
         }
     }
 
@@ -97,7 +97,7 @@ class MarkovSampler : public BlockSampler {
         return steps;
     }
 
-    void draw_path(std::vector<std::uint32_t> const& components, Eigen::Index d, std::size_t lane, Stream& stream) {
+    void draw_path(std::vector<std::uint32_t> const& components, Eigen::Index d, std::size_t lane, NormalSource& normals) {
         std::size_t const steps = length(lane);
         std::size_t const first = variable_.first_step;
         for (std::size_t t = first; t < steps; ++t) {
@@ -121,7 +121,7 @@ class MarkovSampler : public BlockSampler {
         for (std::size_t t = steps; t-- > first;) {
             std::size_t const i = index(lane, t);
             Vector v = linear(i, d);
-            for (Eigen::Index k = 0; k < d; ++k) v(k) += stream.normal();
+            for (Eigen::Index k = 0; k < d; ++k) v(k) += normals.normal();
             if (t + 1 < steps) v.noalias() -= coupling(index(lane, t + 1), d).transpose() * next_.head(d);
             diagonal(i, d).triangularView<Eigen::Lower>().transpose().solveInPlace(v);
             next_.head(d) = v;

@@ -115,18 +115,18 @@ void Priors::multiply(std::vector<double> const& x, std::vector<double>& out) co
     }
 }
 
-bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear, Stream& stream) {
+bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear, NormalSource& normals) {
     // Λ = L L'; the mean is inv(L)' inv(L) η, so one draw is inv(L)' (inv(L) η + z).
     if (precision.rows() == 1) {
         double const p = precision(0, 0);
         if (!(p > 0) || !std::isfinite(p)) return false;
-        linear(0) = linear(0) / p + stream.normal() / std::sqrt(p);
+        linear(0) = linear(0) / p + normals.normal() / std::sqrt(p);
         return true;
     }
     Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> const factor(precision);
     if (factor.info() != Eigen::Success) return false;
     factor.matrixL().solveInPlace(linear);
-    for (Eigen::Index i = 0; i < linear.size(); ++i) linear(i) += stream.normal();
+    for (Eigen::Index i = 0; i < linear.size(); ++i) linear(i) += normals.normal();
     factor.matrixU().solveInPlace(linear);
     return linear.allFinite();
 }

@@ -8,6 +8,7 @@
 
 #include "factors.hpp"
 #include "pass_runner.hpp"
+#include "random.hpp"
 
 namespace bam {
 
@@ -49,6 +50,6 @@ class Priors {
 
 /// Draws from the normal with this precision (lower triangle, overwritten by its factor) and linear term (overwritten by the draw).
 /// Returns false, and draws nothing, if the precision is not positive definite to rounding.
-bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear, class Stream& stream);
+bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear, NormalSource& normals);
 
 }  // namespace bam

@@ -36,10 +36,19 @@ struct ZigguratLayer {
 };
 extern std::array<ZigguratLayer, 256> const ziggurat_layers;
 
+/// Where a Gaussian draw takes its standard normals from: a stream, or numbers chosen by someone who wants to see the mean and the spread of what is drawn.
+class NormalSource {
+  public:
+    virtual double normal() = 0;
+
+  protected:
+    ~NormalSource() = default;
+};
+
 /// One stream of numbers: key (seed, chain), counter (draw, index, block, sweep). Uniforms and normals have the same bits on every machine
 /// with IEEE arithmetic; exponential and gamma draws go through the C library's log and are the same for the same binary on the same kind
 /// of processor.
-class Stream {
+class Stream final : public NormalSource {
   public:
     Stream(std::uint64_t seed, std::uint64_t chain, std::uint64_t sweep, std::uint64_t block, std::uint64_t index = 0)
         : key_{seed, chain}, counter_{0, index, block, sweep} {}
@@ -53,7 +62,7 @@ class Stream {
     double uniform() { return static_cast<double>(static_cast<std::int64_t>(bits() >> 11 | 1)) * 0x1p-53; }
 
     /// Standard normal, by ziggurat. One word serves as layer (8 bits), sign (1 bit) and position in the layer (53 bits).
-    double normal() {
+    double normal() override {
         std::uint64_t const word = bits();
         ZigguratLayer const& layer = ziggurat_layers[word & 255];
         std::uint64_t const position = word >> 11;

@@ -46,8 +46,11 @@ class Replica {
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, state_, factors_.weights()}; }
     Factors& factors() { return factors_; }
 
-    /// Draws one block or all scales once, for tests.
-    void draw_block(std::size_t block, Stream& stream) { samplers_[block]->draw(stream); }
+    /// Draws one block of the plan from chosen normals, for tests and certificates. Brings densities up to date.
+    void draw_block(std::size_t block, NormalSource& normals) {
+        samplers_[block]->draw(normals);
+        finish();
+    }
 
   private:
     void finish();

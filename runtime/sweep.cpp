@@ -45,10 +45,10 @@ class SweepSampler : public BlockSampler {
         vector_.resize(d);
     }
 
-    void draw(Stream& stream) override {
+    void draw(NormalSource& normals) override {
         priors_.update();
         run_backward();
-        run_forward(stream);
+        run_forward(normals);
     }
 
   private:
@@ -152,16 +152,16 @@ class SweepSampler : public BlockSampler {
         return reg == no_register ? nullptr : runner.at(reg) + local;
     }
 
-    void run_forward(Stream& stream) {
+    void run_forward(NormalSource& normals) {
         std::fill(state_.begin(), state_.end(), 0.0);
         forward_.begin();
         for (Chunk const& chunk : forward_.chunks()) {
             forward_.run(chunk);
-            for (std::size_t t = chunk.first_step; t < chunk.last_step; ++t) step_forward(t, grid_.offsets[t] - chunk.first_cell, stream);
+            for (std::size_t t = chunk.first_step; t < chunk.last_step; ++t) step_forward(t, grid_.offsets[t] - chunk.first_cell, normals);
         }
     }
 
-    void step_forward(std::size_t t, std::size_t local, Stream& stream) {
+    void step_forward(std::size_t t, std::size_t local, NormalSource& normals) {
         std::size_t const lanes = grid_.lanes(t);
         std::size_t const width = grid_.sequences;
         std::size_t const states = plan_.states.size();
@@ -177,7 +177,7 @@ class SweepSampler : public BlockSampler {
         if (t >= variable_.first_step) {
             sum_lanes(t, lanes);
             bool const is_shared = variable_.extent == Extent::Time;
-            for (std::size_t lane = 0; lane < (is_shared ? 1 : lanes); ++lane) draw_one(is_shared ? t : grid_.cell(lane, t), lane, stream);
+            for (std::size_t lane = 0; lane < (is_shared ? 1 : lanes); ++lane) draw_one(is_shared ? t : grid_.cell(lane, t), lane, normals);
         }
         for (std::size_t i = 0; i < states; ++i) {
             double* h = state_.data() + i * width;
@@ -248,7 +248,7 @@ class SweepSampler : public BlockSampler {
         for (std::size_t i = 0; i < n; ++i) out[i] += a[i] * b[i];
     }
 
-    void draw_one(std::size_t index, std::size_t lane, Stream& stream) {
+    void draw_one(std::size_t index, std::size_t lane, NormalSource& normals) {
         std::size_t const width = grid_.sequences;
         double const* sums = lane_sums_.data() + lane;
         auto const d = static_cast<Eigen::Index>(d_);
@@ -257,7 +257,7 @@ class SweepSampler : public BlockSampler {
         }
         for (Eigen::Index a = 0; a < d; ++a, sums += width) vector_(a) = *sums;
         priors_.add_to(components_, index, precision_, vector_);
-        if (!draw_normal(precision_, vector_, stream)) {
+        if (!draw_normal(precision_, vector_, normals)) {
             throw NumericalTrouble("the full conditional of " + variable_.name + " has no finite variance; give it a proper prior");
         }
         for (Eigen::Index a = 0; a < d; ++a) values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index] = vector_(a);

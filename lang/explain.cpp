@@ -1,0 +1,225 @@
+// The derivation as mathematics: what is printed here is what runs.
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "notation.hpp"
+#include "passes.hpp"
+#include "print_model.hpp"
+
+namespace bam {
+namespace {
+
+class Explainer {
+  public:
+    explicit Explainer(Model const& model) : model_(model), notation_(model) {}
+
+    std::string block(Conditional const& conditional) {
+        text_.clear();
+        switch (conditional.method) {
+            case Method::Joint: joint(conditional); break;
+            case Method::Markov: markov(conditional); break;
+            case Method::Sweep: sweep(conditional); break;
+        }
+        return text_;
+    }
+
+    std::string scale(ScaleConditional const& scale) {
+        text_.clear();
+        Symbol const& symbol = model_.symbols[scale.scale];
+        std::string const name = notation_.declaration(scale.scale);
+        line(0, fmt::format("{} | rest", name));
+        line(1, fmt::format("n = counting cells, S = sum of (mean - target)^2, over {}", targets(scale.factors)));
+        for (std::uint32_t p : scale.priors) {
+            ScalePrior const& prior = model_.scale_priors[p];
+            std::string const where = to_text(model_, prior.region);
+            line(1, fmt::format("prior {}{}", family(prior), where));
+            line(1, conditional_of_scale(prior, symbol.name));
+        }
+        return text_;
+    }
+
+  private:
+    void line(int depth, std::string const& text) { text_ += std::string(static_cast<std::size_t>(2 * depth), ' ') + text + "\n"; }
+
+    std::string dims(std::vector<DimId> const& list) const {
+        std::string text;
+        for (DimId dim : list) text += (text.empty() ? "" : ", ") + model_.dims[dim].name;
+        return text;
+    }
+
+    std::string targets(std::vector<std::uint32_t> const& factors) const {
+        std::string text;
+        for (std::uint32_t f : factors) text += (text.empty() ? "" : " and ") + notation_.declaration(model_.factors[f].target);
+        return text;
+    }
+
+    /// Precision of a factor's cells.
+    std::string precision(Factor const& factor) {
+        if (factor.spread == Spread::Flat) return "0";
+        std::string const scale = factor.spread == Spread::Covariance ? "cov" : notation_.text(factor.scale);
+        switch (factor.spread) {
+            case Spread::Sd: return model_.terms.is_constant(factor.scale, 1) ? "1" : fmt::format("1/{}^2", scale);
+            case Spread::Variance: return fmt::format("1/{}", scale);
+            case Spread::Precision: return scale;
+            case Spread::Covariance: return "inv(cov)";
+            case Spread::Flat: break;
+        }
+        return "0";
+    }
+
+    void heading(Conditional const& conditional, std::string const& how) {
+        line(0, fmt::format("{} | rest  ~  normal(m, inv(L)), {}", notation_.declaration(conditional.block), how));
+    }
+
+    void where() {
+        for (std::string const& equation : notation_.take_where()) line(3, "where " + equation);
+    }
+
+    void priors(Conditional const& conditional) {
+        for (Contribution const& contribution : conditional.contributions) {
+            if (!contribution.is_prior) continue;
+            Factor const& factor = model_.factors[contribution.factor];
+            line(1, fmt::format("prior{}: mean {}, precision {}", to_text(model_, factor.region), notation_.text(factor.mean), precision(factor)));
+            where();
+        }
+    }
+
+    /// residual = mean - target = J θ + e
+    void contribution(Contribution const& contribution, std::string const& block) {
+        Factor const& factor = model_.factors[contribution.factor];
+        line(1, fmt::format("from {}{}:  mean - target = J {} + e", notation_.declaration(factor.target), to_text(model_, factor.region), block));
+        line(2, "J = " + notation_.text(contribution.covariates));
+        where();
+        if (contribution.lagged != model_.terms.zero()) {
+            line(2, fmt::format("K = {}   of {} one step back", notation_.text(contribution.lagged), block));
+            where();
+        }
+        line(2, "e = " + notation_.text(contribution.offset));
+        where();
+        line(2, "w = " + precision(factor) + "   where the cell counts, else 0");
+    }
+
+    void joint(Conditional const& conditional) {
+        std::string const& name = model_.symbols[conditional.block].name;
+        std::string how = conditional.joint.empty() ? "one entry at a time" : fmt::format("all of [{}] jointly", dims(conditional.joint));
+        if (!conditional.batch.empty()) how += fmt::format(", each [{}] apart", dims(conditional.batch));
+        if (conditional.joint.empty() && conditional.batch.empty()) how = "a scalar";
+        heading(conditional, how);
+        priors(conditional);
+        for (Contribution const& c : conditional.contributions) {
+            if (!c.is_prior) contribution(c, name);
+        }
+        line(1, "L = prior precision + sum w J J'");
+        line(1, "L m = prior precision * prior mean - sum w J e");
+        cost(conditional);
+    }
+
+    void markov(Conditional const& conditional) {
+        std::string const& name = model_.symbols[conditional.block].name;
+        heading(conditional, fmt::format("all steps jointly{}", conditional.batch.empty() ? "" : fmt::format(", each [{}] apart", dims(conditional.batch))));
+        priors(conditional);
+        for (Contribution const& c : conditional.contributions) {
+            if (!c.is_prior) contribution(c, name);
+        }
+        line(1, "L is block tridiagonal: L[t,t] += w J J',  L[t-1,t-1] += w K K',  L[t,t-1] += w J K'");
+        line(1, "L m = prior precision * prior mean - sum w (J at t, K at t-1) e");
+        cost(conditional);
+    }
+
+    void sweep(Conditional const& conditional) {
+        std::string const& name = model_.symbols[conditional.block].name;
+        std::string const t = model_.dims[*model_.time].name;
+        heading(conditional, fmt::format("one step after another{}", conditional.batch.empty() ? "" : fmt::format(", each [{}] apart", dims(conditional.batch))));
+        priors(conditional);
+        for (std::size_t s = 0; s < conditional.states.size(); ++s) {
+            SweptState const& state = conditional.states[s];
+            std::string const h = notation_.text(state.scan);
+            line(1, fmt::format("{} = T {}[{}] + base", h, name, t));
+            where();
+            line(2, fmt::format("T = ({}) {}[{}-1]{}", notation_.text(state.coefficient_covariates), state_name(state.scan), t,
+                                state.input_covariates == model_.terms.zero() ? "" : " + " + notation_.text(state.input_covariates)));
+            line(2, fmt::format("base = {}{}", state.coefficient_offset == model_.terms.zero() ? "" : "(" + notation_.text(state.coefficient_offset) + ") " + state_name(state.scan) + "[" + t + "-1] + ",
+                                notation_.text(state.input_offset)));
+            where();
+        }
+        for (Readout const& readout : conditional.readouts) {
+            Factor const& factor = model_.factors[readout.factor];
+            line(1, fmt::format("from {}{}:  mean - target = C h + e", notation_.declaration(factor.target), to_text(model_, factor.region)));
+            for (Term read : readout.states) line(2, "C = " + notation_.text(read));
+            line(2, "e = " + notation_.text(readout.offset));
+            line(2, "w = " + precision(factor) + "   where the cell counts, else 0");
+            where();
+        }
+        line(1, fmt::format("backward:  S[{0}] = sum w C C' + c[{0}+1] S[{0}+1] c[{0}+1]", t));
+        line(1, fmt::format("           r[{0}] = -sum w C e + c[{0}+1] (r[{0}+1] - S[{0}+1] u[{0}+1])      h[{0}] = c[{0}] h[{0}-1] + u[{0}]", t));
+        line(1, "forward:   L = prior precision + sum T' S T");
+        line(1, "           L m = prior precision * prior mean + sum T' (r - S base)");
+        cost(conditional);
+    }
+
+    std::string state_name(Term scan) const {
+        auto const it = model_.names.find(scan);
+        return it == model_.names.end() ? "h" : model_.symbols[it->second].name;
+    }
+
+    void cost(Conditional const& conditional) {
+        std::string d = conditional.joint.empty() ? "1" : "";
+        for (DimId dim : conditional.joint) d += (d.empty() ? "" : " ") + model_.dims[dim].name;
+        switch (conditional.method) {
+            case Method::Joint: line(1, fmt::format("cost: cells x d^2 with d = {}, linear in the length of the sequences", d)); break;
+            case Method::Markov: line(1, fmt::format("cost: cells x d^3 with d = {}, linear in the length of the sequences", d)); break;
+            case Method::Sweep: line(1, "cost: cells x (entries of h)^2, linear in the length of the sequences"); break;
+        }
+    }
+
+    static std::string family(ScalePrior const& prior) {
+        switch (prior.family) {
+            case ScaleFamily::Flat: return "flat";
+            case ScaleFamily::HalfCauchy: return fmt::format("half_cauchy({})", prior.first);
+            case ScaleFamily::HalfNormal: return fmt::format("half_normal({})", prior.first);
+            case ScaleFamily::InverseGamma: return fmt::format("inverse_gamma({}, {})", prior.first, prior.second);
+            case ScaleFamily::Gamma: return fmt::format("gamma({}, {})", prior.first, prior.second);
+        }
+        return "flat";
+    }
+
+    static std::string conditional_of_scale(ScalePrior const& prior, std::string const& name) {
+        std::string const variance = prior.spread == Spread::Sd ? name + "^2" : (prior.spread == Spread::Precision ? "1/" + name : name);
+        switch (prior.family) {
+            case ScaleFamily::Flat: {
+                std::string const shape = prior.spread == Spread::Sd ? "(n - 1)/2" : (prior.spread == Spread::Variance ? "n/2 - 1" : "n/2 + 1");
+                return fmt::format("{} | rest  ~  inverse_gamma({}, S/2)", variance, shape);
+            }
+            case ScaleFamily::HalfCauchy:
+                return fmt::format("{0} | rest, b  ~  inverse_gamma((n + 1)/2, 1/b + S/2),   b | {0}  ~  inverse_gamma(1, 1/{1}^2 + 1/({0}))", variance, prior.first);
+            case ScaleFamily::HalfNormal:
+                return fmt::format("{} | rest  ~  generalised inverse Gaussian, x^((1 - n)/2 - 1) exp(-(x/{}^2 + S/x)/2)", variance, prior.first);
+            case ScaleFamily::InverseGamma:
+            case ScaleFamily::Gamma: return fmt::format("{} | rest  ~  inverse_gamma({} + n/2, {} + S/2)", variance, prior.first, prior.second);
+        }
+        return {};
+    }
+
+    Model const& model_;
+    Notation notation_;
+    std::string text_;
+};
+
+}  // namespace
+
+std::string explain(Model const& model, Derivation const& derivation, std::optional<std::string> const& block) {
+    Explainer explainer(model);
+    std::string text;
+    auto is_wanted = [&](SymbolId symbol) { return !block || model.symbols[symbol].name == *block; };
+    auto append = [&](std::string const& part) { text += (text.empty() ? "" : "\n") + part; };
+    for (Conditional const& conditional : derivation.blocks) {
+        if (is_wanted(conditional.block)) append(explainer.block(conditional));
+    }
+    for (ScaleConditional const& scale : derivation.scales) {
+        if (is_wanted(scale.scale)) append(explainer.scale(scale));
+    }
+    return text;
+}
+
+}  // namespace bam

@@ -1,0 +1,134 @@
+#include "chains.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "predict.hpp"
+#include "record.hpp"
+
+namespace bam {
+namespace {
+
+constexpr std::size_t start_sweeps = 50;
+/// Sweep numbers of the short runs lie above those of the chain, so that no random number is used twice.
+constexpr std::uint64_t start_base = std::uint64_t{1} << 62;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Leaves the replica in the best of several short runs, by log joint averaged over their second halves. Returns what was done, in words.
+std::string choose_start(Replica& replica, Problem const& problem, ChainOptions const& options, std::stop_token const& stop) {
+    std::size_t const starts = problem.plan.is_multilinear ? std::max<std::size_t>(options.starts, 1) : 1;
+    if (starts == 1) {
+        replica.start(0);
+        return "one dispersed start";
+    }
+    State best;
+    double best_score = 0, worst_score = 0;
+    std::size_t chosen = 0;
+    for (std::size_t k = 0; k < starts && !stop.stop_requested(); ++k) {
+        replica.start(k);
+        double score = 0;
+        for (std::size_t i = 0; i < start_sweeps; ++i) {
+            replica.sweep(start_base + k * start_sweeps + i);
+            if (2 * i >= start_sweeps) score += replica.log_joint() / (static_cast<double>(start_sweeps) / 2);
+        }
+        if (k == 0 || score > best_score) {
+            best = replica.state();
+            best_score = score;
+            chosen = k;
+        }
+        worst_score = k == 0 ? score : std::min(worst_score, score);
+    }
+    if (!best.values.empty()) replica.set_state(best);
+    return fmt::format("short run {} of {} ({} sweeps each), log joint {:.1f}, the worst {:.1f}", chosen + 1, starts, start_sweeps, best_score,
+                       worst_score);
+}
+
+}  // namespace
+
+Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop) {
+    Run run;
+    run.chains.resize(options.chains);
+    std::size_t const kept = (options.num_samples + options.thin - 1) / options.thin;
+    std::size_t const total = options.num_warmup + options.num_samples;
+    Predictor predictor(problem, options.chains, kept, options.seed);
+    std::mutex mutex;
+    std::exception_ptr failure;
+    std::stop_source failed;
+
+    auto run_chain = [&](std::size_t c) {
+        Chain& chain = run.chains[c];
+        Replica replica(problem, options.seed, c + 1, options.sweep);
+        Recorder recorder(problem, replica.inputs());
+        {
+            std::lock_guard const lock(mutex);
+            if (run.columns.empty()) run.columns = recorder.columns();
+        }
+        std::size_t const width = recorder.columns().size();
+        chain.values.reserve(kept * width);
+        auto const begin = std::chrono::steady_clock::now();
+        chain.start = choose_start(replica, problem, options, stop);
+        auto sampling = begin;
+        PredictionRecorder predictions(predictor, problem, replica.inputs(), c);
+        for (std::size_t i = 0; i < total; ++i) {
+            if (stop.stop_requested() || failed.stop_requested()) {
+                chain.is_interrupted = true;
+                break;
+            }
+            if (i == options.num_warmup) {
+                chain.warmup_seconds = seconds_since(begin);
+                sampling = std::chrono::steady_clock::now();
+            }
+            replica.sweep(i);
+            if (i >= options.num_warmup && (i - options.num_warmup) % options.thin == 0) {
+                chain.values.resize(chain.values.size() + width);
+                recorder.record(replica.state(), chain.values.data() + chain.values.size() - width);
+                chain.log_joint.push_back(replica.log_joint());
+                chain.log_likelihood.push_back(replica.log_likelihood());
+                predictions.record(chain.log_joint.size() - 1, replica.factors());
+            }
+            if (progress) {
+                std::lock_guard const lock(mutex);
+                progress(c, i + 1, total, i < options.num_warmup);
+            }
+        }
+        (chain.log_joint.empty() ? chain.warmup_seconds : chain.sampling_seconds) = seconds_since(sampling);
+    };
+
+    std::size_t const wanted = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+    std::size_t next = 0;
+    auto work = [&] {
+        while (true) {
+            std::size_t c = 0;
+            {
+                std::lock_guard const lock(mutex);
+                if (next == options.chains) return;
+                c = next++;
+            }
+            try {
+                run_chain(c);
+            } catch (...) {
+                std::lock_guard const lock(mutex);
+                if (!failure) failure = std::current_exception();
+                failed.request_stop();
+            }
+        }
+    };
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t k = 1; k < std::min(wanted, options.chains); ++k) threads.emplace_back(work);
+        work();
+    }
+    if (failure) std::rethrow_exception(failure);
+    run.predictions = predictor.summarize(run.notes);
+    return run;
+}
+
+}  // namespace bam

@@ -1,0 +1,32 @@
+// Chains on threads: starts, warmup, draws, progress, and a clean stop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "draws.hpp"
+#include "replica.hpp"
+
+namespace bam {
+
+struct ChainOptions {
+    std::size_t chains = 4;
+    std::size_t num_warmup = 1000;
+    std::size_t num_samples = 1000;
+    std::size_t thin = 1;
+    std::uint64_t seed = 0;
+    std::size_t threads = 0;  ///< 0: as many as the machine has
+    std::size_t starts = 8;   ///< short runs that compete for the start of each chain, where there may be several modes
+    SweepOptions sweep;
+};
+
+/// Called from the chains' threads, one at a time. Iterations count from 1 over warmup and sampling.
+using ChainProgress = std::function<void(std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup)>;
+
+/// Runs all chains and fills columns, chains and predictions. A stop request ends every chain after its present sweep; what was drawn is kept and marked.
+/// Throws NumericalTrouble if a block cannot be drawn.
+Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop);
+
+}  // namespace bam

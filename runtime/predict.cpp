@@ -1,0 +1,148 @@
+#include "predict.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/core.h>
+
+#include "random.hpp"
+#include "transform.hpp"
+
+namespace bam {
+namespace {
+
+/// Blocks of random numbers for predictions lie above those of the parameters.
+constexpr std::uint64_t predictive_block = std::uint64_t{1} << 32;
+
+std::size_t domain_start(Extent extent, Chunk const& chunk) {
+    return extent == Extent::Cell ? chunk.first_cell : (extent == Extent::Time ? chunk.first_step : 0);
+}
+
+/// Type 7 quantile of sorted values.
+double sorted_quantile(std::vector<double> const& sorted, double probability) {
+    double const position = probability * static_cast<double>(sorted.size() - 1);
+    auto const below = static_cast<std::size_t>(position);
+    std::size_t const above = std::min(below + 1, sorted.size() - 1);
+    return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+Predictor::Predictor(Problem const& problem, std::size_t chains, std::size_t draws, std::uint64_t seed)
+    : problem_(problem), seed_(seed), chains_(chains) {
+    Layout const& layout = problem.plan.layout;
+    Grid const& grid = problem.bound.grid;
+    for (std::uint32_t f = 0; f < layout.factors.size(); ++f) {
+        FactorLayout const& factor = layout.factors[f];
+        if (!factor.is_observation) continue;
+        Variable const& variable = layout.variables[factor.target];
+        for (std::uint32_t c = 0; c < variable.components; ++c) {
+            for (std::size_t t = 0; t < grid.steps; ++t) {
+                if (t < factor.region.first_step || t > factor.region.last_step) continue;
+                if (!factor.region.components.empty() && !factor.region.components[c]) continue;
+                for (std::size_t s = 0; s < grid.lanes(t); ++s) targets_.push_back({f, c, grid.cell(s, t), s, t});
+            }
+        }
+    }
+    std::size_t const numbers = std::max<std::size_t>(1, targets_.size() * chains * draws);
+    stride_ = (numbers + most_numbers - 1) / most_numbers;
+    draws_ = (draws + stride_ - 1) / stride_;
+    values_.assign(chains, std::vector<double>(targets_.size() * draws_));
+    filled_.assign(chains, 0);
+}
+
+double Predictor::observed(Target const& target) const {
+    FactorLayout const& factor = problem_.plan.layout.factors[target.factor];
+    std::size_t const index = target.component * problem_.bound.grid.cells() + target.cell;
+    bool const counts = problem_.masks[target.factor].empty() || problem_.masks[target.factor][index] > 0;
+    return counts ? problem_.bound.data[factor.target][index] : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes) const {
+    Layout const& layout = problem_.plan.layout;
+    Bound const& bound = problem_.bound;
+    std::size_t total = 0;
+    for (std::size_t filled : filled_) total += filled;
+    std::vector<Prediction> predictions;
+    std::vector<double> draws(total);
+    for (std::size_t k = 0; k < targets_.size() && total > 0; ++k) {
+        Target const& target = targets_[k];
+        Variable const& variable = layout.variables[layout.factors[target.factor].target];
+        ColumnExpr const* unit = target.component < variable.columns.size() ? &variable.columns[target.component] : nullptr;
+        bool const is_plain = unit == nullptr || unit->op == ColumnOp::Column || !find_source_column(*unit);
+        auto to_table = [&](double value) {
+            return is_plain ? value : invert(*unit, bound.learnt[layout.factors[target.factor].target][target.component], value);
+        };
+        std::size_t n = 0;
+        for (std::size_t c = 0; c < chains_; ++c) {
+            for (std::size_t d = 0; d < filled_[c]; ++d) draws[n++] = to_table(values_[c][d * targets_.size() + k]);
+        }
+        Prediction prediction;
+        prediction.row = bound.rows[bound.grid.cell(target.sequence, target.step)];
+        prediction.sequence = bound.sequence_labels[target.sequence];
+        prediction.time = bound.time_labels[bound.grid.cell(target.sequence, target.step)];
+        prediction.output = variable.name;
+        for (std::uint16_t dim : variable.dims) {
+            if (layout.dims[dim].role == DimLayout::Role::Labelled) prediction.output = layout.dims[dim].labels[target.component % layout.dims[dim].size];
+        }
+        double const value = observed(target);
+        prediction.observed = std::isnan(value) ? value : to_table(value);
+        double sum = 0;
+        for (double draw : draws) sum += draw;
+        prediction.mean = sum / static_cast<double>(total);
+        double squares = 0;
+        for (double draw : draws) squares += (draw - prediction.mean) * (draw - prediction.mean);
+        prediction.sd = total > 1 ? std::sqrt(squares / static_cast<double>(total - 1)) : 0;
+        std::sort(draws.begin(), draws.end());
+        prediction.q5 = sorted_quantile(draws, 0.05);
+        prediction.q50 = sorted_quantile(draws, 0.5);
+        prediction.q95 = sorted_quantile(draws, 0.95);
+        predictions.push_back(std::move(prediction));
+    }
+    std::stable_sort(predictions.begin(), predictions.end(), [](Prediction const& a, Prediction const& b) { return a.row < b.row; });
+    if (stride_ > 1) notes.push_back(fmt::format("predictions use every {}th draw, to stay within {} MiB", stride_, most_numbers * sizeof(double) >> 20));
+    return predictions;
+}
+
+PredictionRecorder::PredictionRecorder(Predictor& predictor, Problem const& problem, Inputs const& inputs, std::size_t chain)
+    : predictor_(predictor), problem_(problem), chain_(chain) {
+    for (TermPlan const& mean : problem.plan.means) {
+        runners_.push_back(mean.registers.empty() ? nullptr : std::make_unique<PassRunner>(mean.pass, inputs));
+    }
+    means_.resize(predictor.targets_.size());
+}
+
+void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
+    if (draw % predictor_.stride_ != 0 || draw / predictor_.stride_ >= predictor_.draws_) return;
+    Layout const& layout = problem_.plan.layout;
+    double* out = predictor_.values_[chain_].data() + draw / predictor_.stride_ * predictor_.targets_.size();
+    std::vector<std::vector<double>> means(runners_.size());
+    for (std::size_t f = 0; f < runners_.size(); ++f) {
+        if (!runners_[f]) continue;
+        Variable const& target = layout.variables[layout.factors[f].target];
+        std::size_t const size = problem_.bound.grid.size(target.extent);
+        means[f].assign(target.components * size, 0.0);
+        runners_[f]->begin();
+        for (Chunk const& chunk : runners_[f]->chunks()) {
+            runners_[f]->run(chunk);
+            for (std::size_t c = 0; c < target.components; ++c) {
+                std::uint32_t const reg = problem_.plan.means[f].registers[c];
+                if (reg == no_register) continue;
+                std::copy_n(runners_[f]->at(reg), runners_[f]->size(chunk), means[f].data() + c * size + domain_start(target.extent, chunk));
+            }
+        }
+    }
+    Stream stream(predictor_.seed_, chain_ + 1, draw, predictive_block);
+    for (std::size_t k = 0; k < predictor_.targets_.size(); ++k) {
+        auto const& target = predictor_.targets_[k];
+        Variable const& variable = layout.variables[layout.factors[target.factor].target];
+        std::size_t const size = problem_.bound.grid.size(variable.extent);
+        std::size_t const local = variable.extent == Extent::Cell ? target.cell : target.sequence;
+        out[k] = means[target.factor][target.component * size + local] +
+                 stream.normal() / std::sqrt(factors.precision(target.factor, target.component, target.sequence, target.step));
+    }
+    predictor_.filled_[chain_] = draw / predictor_.stride_ + 1;
+}
+
+}  // namespace bam
