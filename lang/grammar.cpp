@@ -63,9 +63,9 @@ struct Reader {
     Diagnostics& diagnostics;
     tree::File file{};
     syntax::Recovery recovery{source.code};
-    std::vector<std::size_t> open{};  ///< offsets of the open brackets
-    std::size_t minuses = 0;          ///< unary minuses around the place; they nest as brackets do
-    std::size_t begin = 0;            ///< of the statement or line
+    std::vector<std::size_t> open{};   ///< offsets of the open brackets
+    std::vector<std::size_t> minus{};  ///< offsets of the unary minuses around the place; they nest as brackets do
+    std::size_t begin = 0;             ///< of the statement or line
     Stage stage = Stage::Start;
     std::optional<std::size_t> brace{};  ///< of the open section, if it has one
     bool has_failed = false;             ///< the statement or line
@@ -92,7 +92,7 @@ struct Reader {
         has_failed = false;
         stage = at_stage;
         open.clear();
-        minuses = 0;
+        minus.clear();
     }
 
     void report(int code, Span where, std::string message, std::string label, std::vector<std::string> notes = {}) {
@@ -147,14 +147,19 @@ constexpr auto join(ExprKind kind) {
 }
 
 constexpr auto negate = [](auto& ctx) {
-    --reader(ctx).minuses;
-    x3::_val(ctx) = node_of(ExprKind::Negate, reader(ctx), std::move(x3::_attr(ctx)));
+    Reader& in = reader(ctx);
+    x3::_val(ctx) = node_of(ExprKind::Negate, in, std::move(x3::_attr(ctx)));
+    x3::_val(ctx).expr.span.begin = static_cast<std::uint32_t>(in.minus.back());
+    in.minus.pop_back();
 };
 
+/// Extends the expression to the sign that was just read.
+constexpr auto reach = [](auto& ctx) {
+    x3::_val(ctx).expr.span.end = static_cast<std::uint32_t>(reader(ctx).offset(x3::_where(ctx).begin()));
+};
 constexpr auto transpose = [](auto& ctx) {
-    Reader const& in = reader(ctx);
-    x3::_val(ctx) = node_of(ExprKind::Transpose, in, std::move(x3::_val(ctx)));
-    x3::_val(ctx).expr.span.end = in.span(x3::_where(ctx).begin(), x3::_where(ctx).begin()).end;
+    x3::_val(ctx) = node_of(ExprKind::Transpose, reader(ctx), std::move(x3::_val(ctx)));
+    reach(ctx);
 };
 
 constexpr auto set_token = [](auto& ctx, ExprKind kind) {
@@ -171,7 +176,7 @@ constexpr auto set_number = [](auto& ctx) {
     Token const& token = x3::_attr(ctx);
     Expr& expr = x3::_val(ctx).expr;
     expr.kind = ExprKind::Number;
-    expr.name_span = token.span;
+    expr.span = expr.name_span = token.span;
     auto const [end, problem] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), expr.value);
     if (problem != std::errc{}) stop(reader(ctx).base() + token.span.begin, syntax::number_in_range);
 };
@@ -193,6 +198,7 @@ constexpr auto add_argument = [](auto& ctx) {
 
 constexpr auto set_assigned = [](auto& ctx) {
     x3::_val(ctx).height = x3::_attr(ctx).height + 1;
+    x3::_val(ctx).expr.span.end = x3::_attr(ctx).expr.span.end;
     x3::_val(ctx).expr.args.push_back(std::move(x3::_attr(ctx).expr));
 };
 constexpr auto set_assign = [](auto& ctx) { set_token(ctx, ExprKind::Assign); };
@@ -200,14 +206,22 @@ constexpr auto set_assign = [](auto& ctx) { set_token(ctx, ExprKind::Assign); };
 constexpr auto open_bracket = [](auto& ctx) {
     Reader& in = reader(ctx);
     Iterator const at = x3::_where(ctx).begin() - 1;
-    if (in.open.size() + in.minuses >= syntax::deepest_bracket) stop(at, syntax::nested_too_deeply);
+    if (in.open.size() + in.minus.size() >= syntax::deepest_bracket) stop(at, syntax::nested_too_deeply);
     in.open.push_back(in.offset(at));
 };
-constexpr auto close_bracket = [](auto& ctx) { reader(ctx).open.pop_back(); };
+/// A name with brackets begins with its name, other brackets with themselves.
+constexpr auto close_bracket = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    Expr& expr = x3::_val(ctx).expr;
+    bool const is_named = expr.kind == ExprKind::Index || expr.kind == ExprKind::Call;
+    if (!is_named) expr.span.begin = static_cast<std::uint32_t>(in.open.back());
+    in.open.pop_back();
+    reach(ctx);
+};
 constexpr auto open_minus = [](auto& ctx) {
     Reader& in = reader(ctx);
-    if (in.open.size() + in.minuses >= syntax::deepest_bracket) stop(x3::_where(ctx).begin() - 1, syntax::nested_too_deeply);
-    ++in.minuses;
+    if (in.open.size() + in.minus.size() >= syntax::deepest_bracket) stop(x3::_where(ctx).begin() - 1, syntax::nested_too_deeply);
+    in.minus.push_back(in.offset(x3::_where(ctx).begin() - 1));
 };
 
 constexpr auto start_statement = [](auto& ctx) { reader(ctx).start(x3::_where(ctx).begin(), Stage::Start); };
@@ -231,6 +245,11 @@ constexpr auto set_value(StatementKind kind) {
         x3::_val(ctx).rhs = std::move(x3::_attr(ctx).expr);
     };
 }
+
+constexpr auto finish_statement = [](auto& ctx) {
+    Reader const& in = reader(ctx);
+    x3::_val(ctx).span = in.span(in.begin, in.last_end(in.offset(x3::_where(ctx).begin())));
+};
 
 constexpr auto add_statement = [](auto& ctx) {
     if (!std::exchange(reader(ctx).has_failed, false)) x3::_val(ctx).statements.push_back(std::move(x3::_attr(ctx)));
@@ -287,6 +306,11 @@ constexpr auto check_heading = [](auto& ctx) {
 
 constexpr auto open_section = [](auto& ctx) { reader(ctx).brace = reader(ctx).offset(x3::_where(ctx).begin() - 1); };
 
+constexpr auto close_section = [](auto& ctx) {
+    Reader const& in = reader(ctx);
+    x3::_val(ctx).span = in.span(x3::_val(ctx).keyword_span.begin, in.offset(x3::_where(ctx).begin()));
+};
+
 constexpr auto miss_open = [](auto& ctx) {
     Reader& in = reader(ctx);
     std::size_t const end = in.last_end(in.offset(x3::_where(ctx).begin()));
@@ -296,6 +320,7 @@ constexpr auto miss_open = [](auto& ctx) {
 
 constexpr auto miss_close = [](auto& ctx) {
     Reader& in = reader(ctx);
+    x3::_val(ctx).span = in.span(x3::_val(ctx).keyword_span.begin, in.last_end(in.offset(x3::_where(ctx).begin())));
     if (!in.brace) return;  // reported, and nobody knows where it was to end
     std::size_t const end = in.last_end(in.offset(x3::_where(ctx).begin()));
     in.report(13, in.span(end, end), fmt::format("the section `{}` is not closed", in.text(x3::_val(ctx).keyword_span)),
@@ -352,11 +377,7 @@ constexpr auto add_use = [](auto& ctx) {
 
 // ---- what a rule does when it has matched, and when it has failed ----------------------------------------------------------------------
 
-struct Located {
-    template <typename Context>
-    void on_success(Iterator const& first, Iterator const& last, Node& node, Context const& context) {
-        node.expr.span = reader(context).span(first, last);
-    }
+struct TokenRule {
     template <typename Context>
     void on_success(Iterator const& first, Iterator const& last, Token& token, Context const& context) {
         token.span = reader(context).span(first, last);
@@ -365,13 +386,9 @@ struct Located {
     }
     template <typename Context>
     void on_success(Iterator const&, Iterator const&, x3::unused_type, Context const&) {}
-    template <typename Syntax, typename Context>
-    void on_success(Iterator const& first, Iterator const& last, Syntax& syntax, Context const& context) {
-        syntax.span = reader(context).span(first, last);
-    }
 };
 
-struct StatementId : Located {
+struct StatementId {
     template <typename Context>
     x3::error_handler_result on_error(Iterator& first, Iterator const&, x3::expectation_failure<Iterator> const& failure,
                                       Context const& context) {
@@ -411,10 +428,9 @@ struct OutsideId {
 // ---- the rules -------------------------------------------------------------------------------------------------------------------------
 
 template <int>
-struct TokenId : Located {};
+struct TokenId : TokenRule {};
 template <int>
-struct NodeId : Located {};
-struct SectionId : Located {};
+struct NodeId;
 
 x3::rule<TokenId<0>, Token> const name{"a name"};
 x3::rule<TokenId<1>, Token> const quoted{"a text in double quotes"};
@@ -443,7 +459,7 @@ x3::rule<struct LineEndId> const line_end{"the end of the line"};
 x3::rule<struct NothingId> const nothing{"a section"};
 
 x3::rule<StatementId, tree::Statement> const statement{"a statement"};
-x3::rule<SectionId, tree::Section> const section{"a section"};
+x3::rule<struct SectionId, tree::Section> const section{"a section"};
 x3::rule<LineId> const line{"a line"};
 x3::rule<OutsideId> const outside{"a section"};
 x3::rule<struct FileId> const file{"a file"};
@@ -464,9 +480,9 @@ auto const numeral_def =
 
 auto const list_start = x3::lit('[')[open_bracket];
 auto const call_start = x3::lit('(')[open_bracket];
-auto const close_round_def = x3::lit(')')[close_bracket];
-auto const close_call_def = x3::lit(')')[close_bracket];
-auto const close_square_def = x3::lit(']')[close_bracket];
+auto const close_round_def = x3::lit(')');
+auto const close_call_def = x3::lit(')');
+auto const close_square_def = x3::lit(']');
 
 auto const expression_def = comparison[take] >> -(".." > comparison[join(ExprKind::Range)]);
 auto const comparison_def = sum[take] >> -(("==" > sum[join(ExprKind::Equal)]) | ("!=" > sum[join(ExprKind::NotEqual)]) |
@@ -479,11 +495,11 @@ auto const unary_def = (x3::lit('-')[open_minus] > unary[negate]) | power[take];
 auto const power_def = postfix[take] >> -('^' > exponent[join(ExprKind::Power)]);
 auto const exponent_def = (x3::lit('-')[open_minus] > postfix[negate]) | postfix[take];
 auto const postfix_def = primary[take] >> *x3::lit('\'')[transpose];
-auto const indices = list_start[become(ExprKind::Index)] > arguments[set_arguments] > close_square;
-auto const call = call_start[become(ExprKind::Call)] > (&x3::lit(')') | arguments[set_arguments]) > close_call;
-auto const list = list_start[become(ExprKind::List)] > arguments[set_arguments] > close_square;
-auto const primary_def =
-    numeral[set_number] | quoted[set_text] | (name[set_name] >> -(indices | call)) | (call_start > expression[take] > close_round) | list;
+auto const indices = list_start[become(ExprKind::Index)] > arguments[set_arguments] > close_square[close_bracket];
+auto const call = call_start[become(ExprKind::Call)] > (&x3::lit(')') | arguments[set_arguments]) > close_call[close_bracket];
+auto const list = list_start[become(ExprKind::List)] > arguments[set_arguments] > close_square[close_bracket];
+auto const primary_def = numeral[set_number] | quoted[set_text] | (name[set_name] >> -(indices | call)) |
+                         (call_start > expression[take] > close_round[close_bracket]) | list;
 auto const assign_start = (name | quoted) >> '=' >> !x3::lit('=');
 auto const argument_def =
     (x3::omit[&assign_start] >> (name[set_assign] | quoted[set_assign]) > '=' > expression[set_assigned]) | expression[take];
@@ -495,13 +511,13 @@ auto const role_def =
 auto const tail = (x3::lit('~')[start_value] > expression[set_value(StatementKind::Sample)]) |
                   (x3::lit('=')[start_value] > expression[set_value(StatementKind::Define)]) |
                   (word("fixed")[start_value] > expression[set_value(StatementKind::Fixed)]) | word("missing")[set_missing] | x3::eps;
-auto const statement_def = x3::eps[start_statement] >> -role[set_role] > target[set_target] > tail > statement_end;
+auto const statement_def = x3::eps[start_statement] >> -role[set_role] > target[set_target] > tail > statement_end[finish_statement];
 auto const statement_end_def = x3::omit[&x3::char_("\n;}")] | x3::eoi;
 
 auto const heading = name[set_keyword] >> -(!word("extends") >> name[set_section_name]) >> -(word("extends") >> name[set_extends]) >>
                      *name[extra_word];
 auto const open_brace = (newlines >> x3::lit('{')[open_section]) | x3::eps[miss_open];
-auto const close_brace = x3::lit('}') | x3::eps[miss_close];
+auto const close_brace = x3::lit('}')[close_section] | x3::eps[miss_close];
 auto const body = *(separator | (!x3::lit('}') >> !x3::eoi >> !x3::eps[is_at_section] >> statement[add_statement]));
 auto const section_def = x3::eps[is_at_lone_section] >> heading >> x3::eps[check_heading] >> open_brace >> body >> close_brace;
 
