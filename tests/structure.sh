@@ -1,0 +1,62 @@
+#!/bin/bash
+# What may include what, names that say nothing, golden files without a case. docs/architecture.md says why.
+#
+#     structure.sh ROOT
+set -euo pipefail
+cd "$1"
+
+shared_headers=' plan.hpp column.hpp source.hpp nearest.hpp ' # all that runtime may know of lang
+failed=0
+
+refuse() {
+    echo "$1: $2"
+    failed=1
+}
+
+is_in() { [[ -e $1/$2 ]]; }
+
+# Prints `file:line header` for every include of the files given.
+includes() {
+    (($# == 0)) || grep -HnE '^[[:space:]]*#[[:space:]]*include' "$@" | sed -E 's/^([^:]*:[0-9]+):[^<"]*[<"]([^>"]*)[>"].*/\1 \2/' || true
+}
+
+shopt -s nullglob
+for header in lang/*.hpp; do
+    if is_in runtime "${header#lang/}"; then refuse "$header" "runtime has one of that name"; fi
+done
+while read -r place header; do
+    file=${place%%:*}
+    case $header in
+    boost/*) [[ $file == lang/grammar.cpp ]] || refuse "$place" "Boost.Spirit is for lang/grammar.cpp only" ;;
+    esac
+    case $file in
+    lang/*)
+        [[ $header != Eigen/* && $header != unsupported/Eigen/* ]] || refuse "$place" "lang knows no numbers: no Eigen"
+        if is_in runtime "$header" && ! is_in lang "$header"; then refuse "$place" "lang does not see runtime"; fi
+        if [[ $shared_headers == *" ${file#lang/} "* ]] && is_in lang "$header" && [[ $shared_headers != *" $header "* ]]; then
+            refuse "$place" "runtime would see $header through ${file#lang/}"
+        fi
+        ;;
+    runtime/main.cpp)
+        if is_in lang "$header"; then refuse "$place" "main.cpp sees lang through include/bam only"; fi
+        ;;
+    runtime/*)
+        if is_in lang "$header" && [[ $shared_headers != *" $header "* ]]; then
+            refuse "$place" "of lang, runtime sees$shared_headers""only"
+        fi
+        ;;
+    include/*)
+        [[ $header == bam/* || $header != *[./]* ]] || refuse "$place" "a public header includes the standard library and bam/ only"
+        ;;
+    esac
+done < <(includes lang/*.?pp runtime/*.?pp include/bam/*.hpp)
+
+while read -r place; do
+    refuse "$place" "no get_, Manager, Impl, Util, Base, Helper"
+done < <(grep -nHEo '\bget_[a-z_]*\(|\b(class|struct|enum|using|namespace) +[A-Za-z_]*(Manager|Impl|Utils?|Base|Helper)\b' \
+    lang/*.?pp runtime/*.?pp include/bam/*.hpp tests/*.?pp tests/*/*.?pp || true)
+
+for expected in tests/golden/*/*.expected; do
+    [[ -e ${expected%.expected}.bam ]] || refuse "$expected" "its case is gone"
+done
+exit $failed
