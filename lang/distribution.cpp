@@ -1,0 +1,265 @@
+// What stands on the right of `~`.
+//
+// BAM0120 an unknown distribution, or none at all, BAM0121 its arguments, BAM0122 a number that must be positive.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "nearest.hpp"
+#include "workspace.hpp"
+
+namespace bam {
+namespace {
+
+using tree::Expr;
+using tree::ExprKind;
+using Family = Distribution::Family;
+
+/// A distribution with positive numbers as arguments.
+struct ScaleFamilyRow {
+    char const* name;
+    Family family;
+    std::vector<std::string> arguments;
+};
+
+std::vector<ScaleFamilyRow> const& scale_families() {
+    static std::vector<ScaleFamilyRow> const rows{{"flat", Family::Flat, {}},
+                                                  {"half_cauchy", Family::HalfCauchy, {"scale"}},
+                                                  {"half_normal", Family::HalfNormal, {"scale"}},
+                                                  {"inverse_gamma", Family::InverseGamma, {"shape", "scale"}},
+                                                  {"gamma", Family::Gamma, {"shape", "rate"}}};
+    return rows;
+}
+
+/// What other languages call a distribution. {0}, {1} are its arguments as written.
+struct Translation {
+    char const* name;
+    std::size_t arguments;
+    char const* ours;
+};
+
+constexpr std::array translations{
+    Translation{"dnorm", 2, "normal({0}, precision = {1})"},
+    Translation{"gaussian", 2, "normal({0}, {1})"},
+    Translation{"N", 2, "normal({0}, {1})"},
+    Translation{"dgamma", 2, "gamma({0}, {1})"},
+    Translation{"inv_gamma", 2, "inverse_gamma({0}, {1})"},
+    Translation{"invgamma", 2, "inverse_gamma({0}, {1})"},
+    Translation{"dunif", 2, "flat()"},
+    Translation{"uniform", 2, "flat()"},
+    Translation{"cauchy", 2, "half_cauchy({1})"},
+    Translation{"half_cauchy", 2, "half_cauchy({1})"},
+    Translation{"half_normal", 2, "half_normal({1})"},
+    Translation{"dflat", 0, "flat()"},
+};
+
+struct SpreadName {
+    char const* name;
+    Spread spread;
+    std::vector<std::string> others;  ///< what else it is called
+};
+
+std::vector<SpreadName> const& spread_names() {
+    static std::vector<SpreadName> const names{{"sd", Spread::Sd, {"sigma", "std", "scale", "stddev"}},
+                                               {"var", Spread::Variance, {"variance", "sigma2"}},
+                                               {"precision", Spread::Precision, {"tau", "prec", "inverse_variance"}},
+                                               {"cov", Spread::Covariance, {"covariance", "Sigma"}}};
+    return names;
+}
+
+class Reading {
+  public:
+    Reading(Workspace& workspace, Expr const& call) : workspace_(workspace), call_(call) {}
+
+    std::optional<Distribution> run() {
+        if (call_.kind != ExprKind::Call) return refuse_value();
+        if (auto const ours = translated()) {
+            workspace_.error(120, call_.span, fmt::format("`{}` is written otherwise here", workspace_.text(call_.span)), "",
+                             {hint(*ours)});
+            return std::nullopt;
+        }
+        if (call_.text == "normal") return normal();
+        if (call_.text == "laplace_position") return laplace_position();
+        for (ScaleFamilyRow const& row : scale_families()) {
+            if (call_.text == row.name) return of_scale(row);
+        }
+        return refuse_name();
+    }
+
+  private:
+    std::optional<Distribution> refuse_value() {
+        Diagnostic& d = workspace_.error(120, call_.span, "a distribution is expected behind `~`");
+        if (call_.kind == ExprKind::Number || call_.kind == ExprKind::List)
+            d.notes.push_back("to hold a parameter at a number: `fixed` in the place of `~`");
+        else if (call_.kind == ExprKind::Name && is_known(call_.text))
+            d.notes.push_back(fmt::format("its arguments stand in parentheses: `{}(...)`", call_.text));
+        else
+            d.notes.push_back("what is computed is defined with `=` in the state section");
+        return std::nullopt;
+    }
+
+    std::optional<std::string> translated() const {
+        for (Translation const& translation : translations) {
+            if (call_.text != translation.name || call_.args.size() != translation.arguments) continue;
+            std::vector<std::string> texts;
+            for (Expr const& arg : call_.args) texts.push_back(workspace_.text(arg.kind == ExprKind::Assign ? arg.args[0].span : arg.span));
+            texts.resize(2);
+            return fmt::format(fmt::runtime(translation.ours), texts[0], texts[1]);
+        }
+        return std::nullopt;
+    }
+
+    static std::vector<std::string> known_names() {
+        std::vector<std::string> names{"normal"};
+        for (ScaleFamilyRow const& row : scale_families()) names.emplace_back(row.name);
+        names.emplace_back("laplace_position");
+        return names;
+    }
+
+    static bool is_known(std::string const& name) {
+        auto const names = known_names();
+        return std::find(names.begin(), names.end(), name) != names.end();
+    }
+
+    std::optional<Distribution> refuse_name() {
+        Diagnostic& d = workspace_.error(120, call_.name_span, fmt::format("there is no distribution `{}`", call_.text));
+        if (auto const near = nearest(call_.text, known_names())) d.notes.push_back(hint(*near));
+        d.notes.push_back("there are " + enumerate(known_names()));
+        return std::nullopt;
+    }
+
+    // ---- normal ----
+
+    std::optional<Distribution> normal() {
+        Distribution result;
+        result.span = call_.span;
+        std::size_t position = 0;
+        for (Expr const& arg : call_.args) {
+            if (arg.kind == ExprKind::Assign) {
+                if (!named_argument(result, arg)) return std::nullopt;
+                continue;
+            }
+            bool const is_good = position == 0   ? set_mean(result, arg, arg)
+                                 : position == 1 ? set_spread(result, Spread::Sd, arg, arg)
+                                                 : false;
+            if (position > 1)
+                workspace_.error(121, call_.span, "normal takes a mean and a spread", fmt::format("{} arguments", call_.args.size()));
+            if (!is_good) return std::nullopt;
+            ++position;
+        }
+        if (result.mean && result.scale) return result;
+        std::string const mean = result.mean ? workspace_.text(result.mean->span) : "0";
+        std::string const scale = result.scale ? workspace_.text(result.scale_span) : "1";
+        workspace_.error(121, call_.span, fmt::format("normal without {}", result.mean ? "a spread" : "a mean"), "",
+                         {hint(fmt::format("normal({}, {})", mean, scale))});
+        return std::nullopt;
+    }
+
+    bool named_argument(Distribution& result, Expr const& arg) {
+        if (arg.text == "mean") return set_mean(result, arg.args[0], arg);
+        std::vector<std::string> names{"mean"};
+        for (SpreadName const& row : spread_names()) {
+            if (arg.text == row.name) return set_spread(result, row.spread, arg.args[0], arg);
+            names.emplace_back(row.name);
+        }
+        Diagnostic& d = workspace_.error(121, arg.name_span, fmt::format("normal has no argument `{}`", arg.text));
+        for (SpreadName const& row : spread_names()) {
+            if (std::find(row.others.begin(), row.others.end(), arg.text) != row.others.end()) d.notes.push_back(hint(row.name));
+        }
+        if (d.notes.empty()) d.notes.push_back("there are " + enumerate(names));
+        return false;
+    }
+
+    bool set_mean(Distribution& result, Expr const& mean, Expr const& arg) {
+        if (result.mean) workspace_.error(121, arg.span, "a second mean").labels.push_back({result.mean->span, "the first"});
+        bool const is_first = !result.mean;
+        result.mean = &mean;
+        return is_first;
+    }
+
+    bool set_spread(Distribution& result, Spread spread, Expr const& scale, Expr const& arg) {
+        if (result.scale) workspace_.error(121, arg.span, "a second spread").labels.push_back({result.scale_span, "the first"});
+        bool const is_first = !result.scale;
+        result.spread = spread;
+        result.scale = &scale;
+        result.scale_span = arg.span;
+        return is_first;
+    }
+
+    // ---- the others ----
+
+    /// The arguments in the order of `names`, whether by place or by name.
+    std::optional<std::vector<Expr const*>> arguments(std::vector<std::string> const& names) {
+        std::vector<Expr const*> found(names.size(), nullptr);
+        std::size_t position = 0;
+        bool is_good = call_.args.size() == names.size();
+        for (Expr const& arg : call_.args) {
+            std::size_t at = position;
+            if (arg.kind == ExprKind::Assign) {
+                at = static_cast<std::size_t>(std::find(names.begin(), names.end(), arg.text) - names.begin());
+            } else {
+                ++position;
+            }
+            if (at >= names.size() || found[at])
+                is_good = false;
+            else
+                found[at] = arg.kind == ExprKind::Assign ? &arg.args[0] : &arg;
+        }
+        if (is_good) return found;
+        std::string list;
+        for (std::string const& name : names) list += (list.empty() ? "" : ", ") + name;
+        workspace_.error(121, call_.span, fmt::format("the arguments of {} are ({})", call_.text, list));
+        return std::nullopt;
+    }
+
+    std::optional<double> positive(Expr const& arg) {
+        auto const number = number_of(workspace_, arg, fmt::format("an argument of {}", call_.text));
+        if (!number || *number > 0) return number;
+        workspace_.error(122, arg.span, fmt::format("an argument of {} is greater than 0", call_.text));
+        return std::nullopt;
+    }
+
+    std::optional<Distribution> of_scale(ScaleFamilyRow const& row) {
+        auto const args = arguments(row.arguments);
+        if (!args) return std::nullopt;
+        Distribution result;
+        result.family = row.family;
+        result.span = call_.span;
+        std::array<double, 2> numbers{};
+        bool is_good = true;
+        for (std::size_t i = 0; i < args->size(); ++i) {
+            auto const number = positive(*(*args)[i]);
+            is_good = is_good && number.has_value();
+            numbers[i] = number.value_or(1);
+        }
+        result.first = numbers[0];
+        result.second = numbers[1];
+        return is_good ? std::optional(result) : std::nullopt;
+    }
+
+    /// A decay centred where influence falls by a factor e in `scale` steps.
+    std::optional<Distribution> laplace_position() {
+        auto const args = arguments({"scale", "sd"});
+        if (!args) return std::nullopt;
+        auto const scale = positive(*(*args)[0]);
+        if (!scale) return std::nullopt;
+        Distribution result;
+        result.span = call_.span;
+        result.mean_value = std::exp(-1 / *scale);
+        result.scale = (*args)[1];
+        result.scale_span = (*args)[1]->span;
+        return result;
+    }
+
+    Workspace& workspace_;
+    Expr const& call_;
+};
+
+}  // namespace
+
+std::optional<Distribution> read_distribution(Workspace& workspace, Expr const& rhs) { return Reading(workspace, rhs).run(); }
+
+}  // namespace bam

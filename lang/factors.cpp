@@ -1,0 +1,324 @@
+// Statements to factors: the mean, the residual and the spread of every normal there is.
+//
+// BAM0123 an observation of something that is not data, BAM0124 two observations of the same cells, BAM0128 a mean of another shape,
+// BAM0129 a mean or a spread that changes with what its target does not change with, BAM0130 a spread that is no number, data or parameter,
+// BAM0133 a spread of another shape or sign, BAM0134 a covariance, BAM0135 missing cells that nothing predicts, BAM0136 data that are their
+// own mean.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "workspace.hpp"
+
+namespace bam {
+namespace {
+
+using tree::Expr;
+using tree::ExprKind;
+using tree::Statement;
+using tree::StatementKind;
+
+/// Whether a matrix, row by row, is symmetric with a Cholesky factor.
+bool is_positive_definite(std::vector<double> matrix, std::size_t k) {
+    for (std::size_t i = 0; i < k; ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            double const tolerance = 1e-12 * (std::abs(matrix[i * k + j]) + std::abs(matrix[j * k + i]));
+            if (std::abs(matrix[i * k + j] - matrix[j * k + i]) > tolerance) return false;
+        }
+    }
+    for (std::size_t j = 0; j < k; ++j) {
+        for (std::size_t i = j; i < k; ++i) {
+            double sum = matrix[i * k + j];
+            for (std::size_t m = 0; m < j; ++m) sum -= matrix[i * k + m] * matrix[j * k + m];
+            if (i == j && !(sum > 0)) return false;
+            matrix[i * k + j] = i == j ? std::sqrt(sum) : sum / matrix[j * k + j];
+        }
+    }
+    return true;
+}
+
+class Observing {
+  public:
+    explicit Observing(Workspace& workspace) : workspace_(workspace), model_(workspace.model) {}
+
+    void run() {
+        workspace_.each_statement("observe", [&](Statement const& s) { add(s); });
+        for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol) {
+            Symbol const& data = model_.symbols[symbol];
+            bool const is_seen = std::find(seen_.begin(), seen_.end(), symbol) != seen_.end();
+            if (data.kind != SymbolKind::Data || !data.may_be_missing || is_seen || has_failed_) continue;
+            workspace_.error(135, data.span, fmt::format("cells of `{}` may be missing, but nothing predicts them", data.name), "",
+                             {fmt::format("say in observe how it is distributed, or leave out `missing` if it is complete")});
+        }
+    }
+
+  private:
+    void add(Statement const& s) {
+        if (s.kind != StatementKind::Sample) {
+            Diagnostic& d = workspace_.error(103, s.span, "the observe section says how data are distributed");
+            if (s.kind == StatementKind::Define)
+                d.notes.push_back(hint(fmt::format("{} ~ normal({}, 1)", workspace_.text(s.lhs.span), workspace_.text(s.rhs.span))));
+            has_failed_ = true;
+            return;
+        }
+        Name const* const name = workspace_.find(s.lhs.text);
+        if (!name)
+            workspace_.unknown_name(s.lhs.text, s.lhs.name_span, "data", {NameKind::Data});
+        else if (name->is_sound && name->kind != NameKind::Data)
+            refuse(s, *name);
+        bool const is_data = name && name->is_sound && name->kind == NameKind::Data;
+        if (is_data) seen_.push_back(name->id);
+        auto const distribution = read_distribution(workspace_, s.rhs);
+        has_failed_ = has_failed_ || !is_data;
+        if (!is_data || !distribution) return;
+        if (distribution->family != Distribution::Family::Normal) {
+            workspace_.error(120, s.rhs.span, "an observation is normal", "its mean is what the model says",
+                             {"the outputs of a model are normal, in the units of the table section"});
+            return;
+        }
+        auto const regions = read_regions(workspace_, s.lhs, name->id);
+        for (Region const& region : regions.value_or(std::vector<Region>{})) {
+            PriorStatement const added{&s, name->id, region, distribution, false, true};
+            if (refuse_overlap(added)) return;
+            workspace_.observations.push_back(added);
+        }
+    }
+
+    void refuse(Statement const& s, Name const& name) {
+        std::string message;
+        std::string note;
+        switch (name.kind) {
+            case NameKind::State:
+            case NameKind::Report:
+                message = fmt::format("`{}` is computed, so it cannot be observed", s.lhs.text);
+                note = "observe data: put what is computed into their mean, as in `y[t] ~ normal(" + s.lhs.text + ", sigma)`";
+                break;
+            case NameKind::Param:
+                message = fmt::format("`{}` is a parameter, so it cannot be observed", s.lhs.text);
+                note = "its prior stands in the param section or in priors";
+                break;
+            case NameKind::Dim:
+            case NameKind::Data: message = fmt::format("`{}` is a dim, so it cannot be observed", s.lhs.text); break;
+        }
+        Diagnostic& d = workspace_.error(123, s.lhs.name_span, message);
+        d.labels.push_back({name.span, "declared here"});
+        if (!note.empty()) d.notes.push_back(note);
+    }
+
+    bool refuse_overlap(PriorStatement const& added) {
+        for (PriorStatement const& other : workspace_.observations) {
+            if (other.symbol != added.symbol || other.statement == added.statement || !overlap(other.region, added.region)) continue;
+            Diagnostic& d = workspace_.error(124, added.statement->lhs.span,
+                                             fmt::format("`{}` is observed twice", model_.symbols[added.symbol].name), "the second");
+            d.labels.push_back({other.statement->lhs.span, "the first speaks of the same cells"});
+            return true;
+        }
+        return false;
+    }
+
+    Workspace& workspace_;
+    Model& model_;
+    std::vector<SymbolId> seen_;
+    bool has_failed_ = false;
+};
+
+/// Makes the factor of one statement.
+class Building {
+  public:
+    Building(Workspace& workspace, PriorStatement const& stated, bool is_observation)
+        : workspace_(workspace),
+          model_(workspace.model),
+          stated_(stated),
+          symbol_(model_.symbols[stated.symbol]),
+          is_observation_(is_observation) {
+        for (DimId dim : workspace_.labelled_dims(stated.symbol)) {
+            bool const is_named =
+                std::any_of(stated.region.labels.begin(), stated.region.labels.end(), [&](auto const& label) { return label.dim == dim; });
+            if (!is_named) rest_.push_back(dim);
+        }
+    }
+
+    std::optional<Factor> run() {
+        Terms& terms = model_.terms;
+        Distribution const& distribution = *stated_.distribution;
+        Factor factor;
+        factor.target = stated_.symbol;
+        factor.region = stated_.region;
+        factor.is_observation = is_observation_;
+        factor.span = stated_.statement->span;
+        Term const target = terms.leaf(is_observation_ ? Op::Data : Op::Param, stated_.symbol, model_.axes_of(stated_.symbol));
+        factor.scale = terms.zero();
+        factor.spread = distribution.spread;
+        if (distribution.family == Distribution::Family::Flat) {
+            factor.spread = Spread::Flat;
+            factor.mean = terms.zero();
+        } else {
+            auto const mean = read_mean(distribution, target);
+            auto const scale = read_scale(distribution);
+            if (!mean || !scale) return std::nullopt;
+            factor.mean = *mean;
+            factor.scale = *scale;
+        }
+        factor.residual = terms.add({factor.mean, terms.negate(target)});
+        return factor;
+    }
+
+  private:
+    Shape shape_of_rest() const {
+        Shape shape;
+        if (!rest_.empty()) shape.row = rest_[0];
+        if (rest_.size() > 1) shape.column = rest_[1];
+        return shape;
+    }
+
+    // ---- mean ----
+
+    std::optional<Term> read_mean(Distribution const& distribution, Term target) {
+        if (distribution.mean_value) return model_.terms.constant(*distribution.mean_value);
+        Expr const& expr = *distribution.mean;
+        if (expr.kind == ExprKind::List) return literal_of(workspace_, expr, rest_);
+        Value const value = lower(workspace_, expr);
+        if (!value.is_known) return std::nullopt;
+        if (!has_shape(value, expr) || !stays_in_cell(value.term, expr.span, "mean")) return std::nullopt;
+        if (model_.terms.any(value.term, [&](Node const& node) { return node == model_.terms[target]; })) {
+            std::string const t = model_.time ? model_.dims[*model_.time].name : "t";
+            workspace_.error(136, expr.span, fmt::format("`{}` stands in its own mean", symbol_.name), "",
+                             {fmt::format("at an earlier step it may: `{}[{}-1]`", symbol_.name, t)});
+            return std::nullopt;
+        }
+        return value.term;
+    }
+
+    /// A mean has the shape of what is left of its target. A scalar, that all entries share, is a prior; of observations only a number is.
+    bool has_shape(Value const& value, Expr const& expr) {
+        Shape const wanted = shape_of_rest();
+        bool const is_number = model_.terms[value.term].op == Op::Constant;
+        if (value.shape == wanted || (value.shape.is_scalar() && (is_number || !is_observation_))) return true;
+        Diagnostic& d = workspace_.error(128, expr.span, fmt::format("the mean of `{}` has another shape", symbol_.name),
+                                         fmt::format("this is {}", workspace_.to_text(value.shape)));
+        d.labels.push_back({stated_.statement->lhs.span, fmt::format("this is {}", workspace_.to_text(wanted))});
+        if (Shape{value.shape.column, value.shape.row} == wanted)
+            d.notes.push_back(hint(as_operand(workspace_, expr) + "'"));
+        else if (value.shape.is_scalar())
+            d.notes.push_back(fmt::format("each entry of {} needs a mean of its own", workspace_.list_dims(rest_)));
+        return false;
+    }
+
+    bool stays_in_cell(Term term, Span span, char const* what) {
+        for (Axis axis : model_.terms.axes(term)) {
+            if (model_.dims[axis.dim].role == Role::Labelled || model_.is_over(stated_.symbol, axis.dim)) continue;
+            std::string const& dim = model_.dims[axis.dim].name;
+            Diagnostic& d =
+                workspace_.error(129, span, fmt::format("this {} changes with `{}`, but `{}` does not", what, dim, symbol_.name));
+            d.labels.push_back({symbol_.span, fmt::format("`{}` is declared over {}", symbol_.name, workspace_.list_dims(symbol_.dims))});
+            return false;
+        }
+        return true;
+    }
+
+    // ---- spread ----
+
+    std::optional<Term> read_scale(Distribution const& distribution) {
+        Expr const& expr = *distribution.scale;
+        if (distribution.spread == Spread::Covariance) return covariance(expr);
+        if (expr.kind == ExprKind::List) {
+            auto const term = literal_of(workspace_, expr, rest_);
+            return term && are_positive(model_.literals[model_.terms[*term].payload], expr.span) ? term : std::nullopt;
+        }
+        Value const value = lower(workspace_, expr);
+        if (!value.is_known) return std::nullopt;
+        Node const node = model_.terms[value.term];
+        if (node.op == Op::Constant) {
+            if (model_.terms.constant_value(value.term) > 0) return value.term;
+            workspace_.error(133, expr.span, "a spread is greater than 0");
+            return std::nullopt;
+        }
+        if ((node.op != Op::Data && node.op != Op::Param) || node.lag > 0) {
+            workspace_.error(130, expr.span, "a spread is a number, a parameter or data, and nothing computed", "",
+                             {"a column is transformed in the table section; the prior of a parameter says its scale"});
+            return std::nullopt;
+        }
+        auto const symbol = static_cast<SymbolId>(node.payload);
+        if (!has_dims_of_target(symbol, expr.span)) return std::nullopt;
+        Symbol const& scale = model_.symbols[symbol];
+        if (scale.kind == SymbolKind::Fixed && !are_positive(model_.literals[*scale.literal], expr.span)) return std::nullopt;
+        bool const is_refused = scale.kind == SymbolKind::Block;  // its prior does not fit: settle_kinds has said so
+        return is_refused ? std::nullopt : std::optional(value.term);
+    }
+
+    bool are_positive(Literal const& literal, Span span) {
+        if (std::all_of(literal.values.begin(), literal.values.end(), [](double value) { return value > 0; })) return true;
+        workspace_.error(133, span, "a spread is greater than 0");
+        return false;
+    }
+
+    bool has_dims_of_target(SymbolId scale, Span span) {
+        for (DimId dim : model_.symbols[scale].dims) {
+            if (model_.is_over(stated_.symbol, dim)) continue;
+            if (model_.dims[dim].role != Role::Labelled)
+                return stays_in_cell(model_.terms.leaf(Op::Param, scale, model_.axes_of(scale)), span, "spread");
+            Diagnostic& d = workspace_.error(
+                133, span, fmt::format("`{}` has a spread for each `{}`", model_.symbols[scale].name, model_.dims[dim].name),
+                fmt::format("`{}` is not over `{}`", symbol_.name, model_.dims[dim].name));
+            d.labels.push_back({symbol_.span, fmt::format("`{}` is declared over {}", symbol_.name, workspace_.list_dims(symbol_.dims))});
+            return false;
+        }
+        return true;
+    }
+
+    std::optional<Term> covariance(Expr const& expr) {
+        std::vector<DimId> const dims = workspace_.labelled_dims(stated_.symbol);
+        if (dims.empty() || rest_.empty() || rest_.back() != dims.back()) {
+            workspace_.error(134, expr.span, "a covariance needs entries that vary together",
+                             fmt::format("`{}` is a scalar here", symbol_.name), {"for a scalar: `sd = ...` or `var = ...`"});
+            return std::nullopt;
+        }
+        if (expr.kind != ExprKind::List) {
+            workspace_.error(134, expr.span, "a covariance is a list of lists of numbers", "", {"as in `cov = [[1, 0.5], [0.5, 1]]`"});
+            return std::nullopt;
+        }
+        auto const term = literal_of(workspace_, expr, {dims.back(), dims.back()});
+        if (!term) return std::nullopt;
+        Literal const& literal = model_.literals[model_.terms[*term].payload];
+        bool const is_square = literal.shape[0] == literal.shape[1];
+        if (is_square && is_positive_definite(literal.values, literal.shape[0])) return term;
+        workspace_.error(134, expr.span, "a covariance is a symmetric, positive definite matrix",
+                         is_square ? "this is not" : "this is not square");
+        return std::nullopt;
+    }
+
+    Workspace& workspace_;
+    Model& model_;
+    PriorStatement const& stated_;
+    Symbol const symbol_;
+    bool is_observation_;
+    std::vector<DimId> rest_;  ///< labelled dims of the target that no label fixes
+};
+
+}  // namespace
+
+void collect_observations(Workspace& workspace) { Observing(workspace).run(); }
+
+void add_factors(Workspace& workspace) {
+    Model& model = workspace.model;
+    for (PriorStatement const& stated : workspace.priors) {
+        bool const is_scale = model.symbols[stated.symbol].kind == SymbolKind::Scale;
+        if (!stated.distribution || stated.distribution->is_of_scale()) continue;
+        if (is_scale && stated.distribution->family == Distribution::Family::Flat) continue;
+        auto const factor = Building(workspace, stated, false).run();
+        if (factor && stated.is_chosen && !is_scale) model.factors.push_back(*factor);
+    }
+    for (PriorStatement const& stated : workspace.observations) {
+        if (auto const factor = Building(workspace, stated, true).run()) model.factors.push_back(*factor);
+    }
+    for (std::uint32_t i = 0; i < model.factors.size(); ++i) {
+        for (std::uint32_t later = i + 1; later < model.factors.size(); ++later) {
+            Factor& factor = model.factors[i];
+            if (factor.target == model.factors[later].target && overlap(factor.region, model.factors[later].region))
+                factor.overridden_by.push_back(later);
+        }
+    }
+}
+
+}  // namespace bam

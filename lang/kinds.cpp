@@ -1,0 +1,173 @@
+// Which parameters are blocks and which are scales, by their priors and by where they are a spread.
+//
+// BAM0131 a prior whose family does not fit the use, BAM0132 a scale used in two ways.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "workspace.hpp"
+
+namespace bam {
+namespace {
+
+using Family = Distribution::Family;
+using tree::Expr;
+using tree::ExprKind;
+
+char const* name_of(Spread spread) {
+    switch (spread) {
+        case Spread::Sd: return "sd";
+        case Spread::Variance: return "var";
+        case Spread::Precision: return "precision";
+        case Spread::Covariance: return "cov";
+        case Spread::Flat: return "flat";
+    }
+    return "";
+}
+
+char const* in_words(Spread spread) {
+    switch (spread) {
+        case Spread::Sd: return "an sd";
+        case Spread::Variance: return "a variance";
+        case Spread::Precision: return "a precision";
+        case Spread::Covariance: return "a covariance";
+        case Spread::Flat: return "nothing";
+    }
+    return "";
+}
+
+/// What a family is the prior of.
+Spread spread_of(Family family) {
+    if (family == Family::InverseGamma) return Spread::Variance;
+    return family == Family::Gamma ? Spread::Precision : Spread::Sd;
+}
+
+ScaleFamily scale_family(Family family) {
+    switch (family) {
+        case Family::HalfCauchy: return ScaleFamily::HalfCauchy;
+        case Family::HalfNormal: return ScaleFamily::HalfNormal;
+        case Family::InverseGamma: return ScaleFamily::InverseGamma;
+        case Family::Gamma: return ScaleFamily::Gamma;
+        case Family::Flat:
+        case Family::Normal: return ScaleFamily::Flat;
+    }
+    return ScaleFamily::Flat;
+}
+
+class Kinds {
+  public:
+    explicit Kinds(Workspace& workspace) : workspace_(workspace), model_(workspace.model) {}
+
+    void run() {
+        for (PriorStatement const& stated : workspace_.priors) {
+            if (stated.is_chosen) note_spread(stated);
+        }
+        for (PriorStatement const& stated : workspace_.observations) note_spread(stated);
+        for (auto const& [symbol, statements] : workspace_.param_statements) {
+            if (model_.symbols[symbol].kind != SymbolKind::Fixed) settle(symbol);
+        }
+        for (std::uint32_t i = 0; i < model_.scale_priors.size(); ++i) {
+            ScalePrior& prior = model_.scale_priors[i];
+            for (std::uint32_t later = i + 1; later < model_.scale_priors.size(); ++later) {
+                ScalePrior const& other = model_.scale_priors[later];
+                if (other.scale == prior.scale && overlap(prior.region, other.region)) prior.overridden_by.push_back(later);
+            }
+        }
+    }
+
+  private:
+    /// Remembers a parameter that is a spread.
+    void note_spread(PriorStatement const& stated) {
+        if (!stated.distribution || !stated.distribution->scale) return;
+        Expr const& scale = *stated.distribution->scale;
+        Name const* const name = scale.kind == ExprKind::Name || scale.kind == ExprKind::Index ? workspace_.find(scale.text) : nullptr;
+        if (!name || !name->is_sound) return;
+        SymbolId symbol = name->id;
+        if (name->kind == NameKind::State) {  // another name for a parameter
+            Node const& node = model_.terms[value_of(workspace_, symbol, scale.span).term];
+            if (node.op != Op::Param) return;
+            symbol = static_cast<SymbolId>(node.payload);
+        } else if (name->kind != NameKind::Param) {
+            return;
+        }
+        workspace_.spread_uses[symbol].push_back({stated.distribution->spread, scale.name_span, stated.distribution->scale_span});
+    }
+
+    void settle(SymbolId symbol) {
+        std::vector<PriorStatement const*> own;
+        for (PriorStatement const& prior : workspace_.priors) {
+            if (prior.is_chosen && prior.symbol == symbol && prior.distribution) own.push_back(&prior);
+        }
+        if (own.empty()) return;
+        auto const& uses = workspace_.spread_uses[symbol];
+        auto const find_family = [&](auto is_it) {
+            auto const it = std::find_if(own.begin(), own.end(), [&](PriorStatement const* prior) { return is_it(*prior->distribution); });
+            return it == own.end() ? nullptr : *it;
+        };
+        PriorStatement const* const of_scale = find_family([](Distribution const& d) { return d.is_of_scale(); });
+        PriorStatement const* const normal = find_family([](Distribution const& d) { return d.family == Family::Normal; });
+        if (of_scale && normal) return refuse_mixture(symbol, *of_scale, *normal);
+        if (normal && !uses.empty()) return refuse_normal(symbol, *normal, uses.front());
+        if (!of_scale && uses.empty()) return;  // a block
+        Spread const spread = uses.empty() ? spread_of(of_scale->distribution->family) : uses.front().spread;
+        model_.symbols[symbol].kind = SymbolKind::Scale;
+        for (SpreadUse const& use : uses) {
+            if (use.spread != spread) return refuse_second_use(symbol, uses.front(), use);
+        }
+        for (PriorStatement const* prior : own) {
+            Distribution const& d = *prior->distribution;
+            if (!uses.empty() && spread_of(d.family) != spread) return refuse_use(symbol, *prior, uses.front());
+            model_.scale_priors.push_back(
+                {symbol, prior->region, spread, scale_family(d.family), d.first, d.second, prior->statement->span, {}});
+        }
+    }
+
+    std::string const& name(SymbolId symbol) const { return model_.symbols[symbol].name; }
+
+    void refuse_mixture(SymbolId symbol, PriorStatement const& of_scale, PriorStatement const& normal) {
+        model_.symbols[symbol].kind = SymbolKind::Scale;
+        Diagnostic& d = workspace_.error(131, normal.statement->rhs.span, fmt::format("`{}` has priors of two sorts", name(symbol)),
+                                         "this is for a coefficient");
+        d.labels.push_back({of_scale.statement->rhs.span, "this is for a scale"});
+    }
+
+    void refuse_normal(SymbolId symbol, PriorStatement const& normal, SpreadUse const& use) {
+        Diagnostic& d =
+            workspace_.error(131, normal.statement->rhs.span,
+                             fmt::format("`{}` is used as {}, so its prior cannot be normal", name(symbol), in_words(use.spread)),
+                             "a normal may be negative");
+        d.labels.push_back({use.span, fmt::format("used as {} here", in_words(use.spread))});
+        d.notes.push_back(hint(use.spread == Spread::Variance    ? "inverse_gamma(3, 1)"
+                               : use.spread == Spread::Precision ? "gamma(3, 1)"
+                                                                 : "half_normal(1)"));
+    }
+
+    void refuse_use(SymbolId symbol, PriorStatement const& prior, SpreadUse const& use) {
+        Family const family = prior.distribution->family;
+        Spread const wanted = spread_of(family);
+        std::string const text = workspace_.text(prior.statement->rhs.span);
+        Diagnostic& d = workspace_.error(
+            131, use.argument_span,
+            fmt::format("`{}` is used as {}, but its prior is one of {}", name(symbol), in_words(use.spread), in_words(wanted)));
+        d.labels.push_back({prior.statement->rhs.span, fmt::format("`{}` is a prior of {}", text, in_words(wanted))});
+        d.notes.push_back(hint(fmt::format("{} = {}", name_of(wanted), workspace_.text(use.span))));
+    }
+
+    void refuse_second_use(SymbolId symbol, SpreadUse const& first, SpreadUse const& second) {
+        Diagnostic& d =
+            workspace_.error(132, second.argument_span,
+                             fmt::format("`{}` is used as {} and as {}", name(symbol), in_words(first.spread), in_words(second.spread)),
+                             fmt::format("{} here", in_words(second.spread)));
+        d.labels.push_back({first.argument_span, fmt::format("{} here", in_words(first.spread))});
+        d.notes.push_back(hint(fmt::format("{} = {}", name_of(first.spread), workspace_.text(second.span))));
+    }
+
+    Workspace& workspace_;
+    Model& model_;
+};
+
+}  // namespace
+
+void settle_kinds(Workspace& workspace) { Kinds(workspace).run(); }
+
+}  // namespace bam

@@ -1,0 +1,292 @@
+// Which statements on parameters hold: those of the param sections, then priors without a name, then the sets that are asked for. Later
+// ones win.
+//
+// BAM0123 a statement about something that is not a parameter, BAM0124 two statements on the same entries in one section, BAM0125 entries
+// without a prior, BAM0126 fixed and drawn at once, BAM0127 prior sets: twice, in a circle, or extending what is not there, BAM0511
+// --priors with an unknown name.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nearest.hpp"
+#include "workspace.hpp"
+
+namespace bam {
+namespace {
+
+using tree::Expr;
+using tree::ExprKind;
+using tree::Section;
+using tree::Statement;
+using tree::StatementKind;
+
+/// Whether every entry of `inner` is one of `outer`.
+bool covers(Region const& outer, Region const& inner) {
+    if (outer.first_step > inner.first_step || outer.last_step < inner.last_step) return false;
+    return std::all_of(outer.labels.begin(), outer.labels.end(), [&](Region::Labels const& a) {
+        return std::any_of(inner.labels.begin(), inner.labels.end(),
+                           [&](Region::Labels const& b) { return a.dim == b.dim && a.label == b.label; });
+    });
+}
+
+class Priors {
+  public:
+    explicit Priors(Workspace& workspace) : workspace_(workspace), model_(workspace.model) {}
+
+    void run() {
+        for (auto const& [symbol, statements] : workspace_.param_statements) {
+            for (Statement const* s : statements) {
+                if (s->kind != StatementKind::Declare) add(*s, symbol, true, true);
+            }
+        }
+        refuse_overlaps();
+        // Those of the user's own file come last, so that they win over what it uses.
+        for (auto file = workspace_.files.rbegin(); file != workspace_.files.rend(); ++file) {
+            for (Section const& section : file->sections) {
+                if (section.keyword == "priors") (section.name.empty() ? add_section(section, true) : add_set(section));
+            }
+        }
+        for (std::string const& name : workspace_.choices.priors) choose(name);
+        for (auto const& [name, section] : sets_) {
+            check_extends(*section);
+            if (!std::binary_search(chosen_.begin(), chosen_.end(), name)) add_section(*section, false);
+        }
+        drop_covered();
+        for (auto const& [symbol, statements] : workspace_.param_statements) settle(symbol, *statements.front());
+    }
+
+  private:
+    // ---- sections ----
+
+    void add_set(Section const& section) {
+        auto const [it, is_new] = sets_.emplace(section.name, &section);
+        if (is_new) return;
+        Diagnostic& d = workspace_.error(127, section.name_span, fmt::format("priors `{}` twice", section.name), "here");
+        d.labels.push_back({it->second->name_span, "and here"});
+    }
+
+    void choose(std::string const& name) {
+        std::vector<std::string> names;
+        for (auto const& [set, section] : sets_) names.push_back(set);
+        if (!sets_.contains(name)) {
+            Diagnostic d{511, Severity::Error, fmt::format("--priors {}: the model has no such set", name), {}, {}};
+            if (auto const near = nearest(name, names)) d.notes.push_back(fmt::format("perhaps --priors {}", *near));
+            d.notes.push_back(names.empty() ? "it has no prior sets at all" : "its prior sets are " + enumerate(names));
+            workspace_.diagnostics.push_back(std::move(d));
+            return;
+        }
+        apply(name);
+    }
+
+    /// The base of a set comes before it, each set once.
+    void apply(std::string const& name) {
+        auto const it = sets_.find(name);
+        if (it == sets_.end() || std::binary_search(chosen_.begin(), chosen_.end(), name)) return;
+        chosen_.insert(std::upper_bound(chosen_.begin(), chosen_.end(), name), name);
+        if (!it->second->extends.empty()) apply(it->second->extends);
+        add_section(*it->second, true);
+    }
+
+    void check_extends(Section const& section) {
+        std::vector<std::string> path{section.name};
+        for (Section const* at = &section; !at->extends.empty();) {
+            auto const base = sets_.find(at->extends);
+            if (base == sets_.end()) {
+                if (at != &section) return;  // reported at that set
+                std::vector<std::string> names;
+                for (auto const& [set, other] : sets_) {
+                    if (set != section.name) names.push_back(set);
+                }
+                Diagnostic& d = workspace_.error(127, at->extends_span, fmt::format("there are no priors `{}`", at->extends));
+                if (auto const near = nearest(at->extends, names))
+                    d.notes.push_back(hint(*near));
+                else if (!names.empty())
+                    d.notes.push_back("there are " + enumerate(names));
+                return;
+            }
+            at = base->second;
+            bool const is_circle = std::find(path.begin(), path.end(), at->name) != path.end();
+            path.push_back(at->name);
+            if (!is_circle) continue;
+            if (at != &section) return;  // reported at a member of the circle
+            std::string circle;
+            for (std::string const& name : path) circle += (circle.empty() ? "" : " -> ") + name;
+            workspace_.error(127, section.extends_span, "prior sets in a circle: " + circle);
+            return;
+        }
+    }
+
+    void add_section(Section const& section, bool is_chosen) {
+        for (Statement const& s : section.statements) {
+            if (s.kind == StatementKind::Declare || s.kind == StatementKind::Define || !s.role.empty()) {
+                std::vector<std::string> notes;
+                if (s.kind == StatementKind::Define) {
+                    notes.push_back(hint(workspace_.text(s.lhs.span) + (s.rhs.kind == ExprKind::Number ? " fixed " : " ~ ") +
+                                         workspace_.text(s.rhs.span)));
+                }
+                workspace_.error(103, s.span, "a prior is `name ~ distribution` or `name fixed number`", "", std::move(notes));
+                continue;
+            }
+            if (auto const symbol = find_param(s.lhs)) add(s, *symbol, false, is_chosen);
+        }
+    }
+
+    std::optional<SymbolId> find_param(Expr const& lhs) {
+        Name const* const name = workspace_.find(lhs.text);
+        if (!name) {
+            workspace_.unknown_name(lhs.text, lhs.name_span, "parameter", {NameKind::Param});
+            return std::nullopt;
+        }
+        if (!name->is_sound) return std::nullopt;
+        if (name->kind == NameKind::Param) return name->id;
+        static constexpr char const* kinds[] = {"a dim", "data", "a parameter", "computed", "a report"};
+        Diagnostic& d =
+            workspace_.error(123, lhs.name_span,
+                             fmt::format("`{}` is {}: only parameters have priors", lhs.text, kinds[static_cast<std::size_t>(name->kind)]));
+        d.labels.push_back({name->span, "declared here"});
+        if (name->kind == NameKind::Data) d.notes.push_back("what is observed of it is said in the observe section");
+        return std::nullopt;
+    }
+
+    void add(Statement const& s, SymbolId symbol, bool is_own, bool is_chosen) {
+        auto const regions = read_regions(workspace_, s.lhs, symbol);
+        std::optional<Distribution> distribution;
+        if (s.kind == StatementKind::Sample) distribution = read_distribution(workspace_, s.rhs);
+        if (!regions || (s.kind == StatementKind::Sample && !distribution)) {
+            refused_.push_back(symbol);
+            return;
+        }
+        for (Region region : *regions) {
+            region.first_step = std::max(region.first_step, model_.symbols[symbol].first_step);
+            workspace_.priors.push_back({&s, symbol, std::move(region), distribution, is_own, is_chosen});
+        }
+    }
+
+    // ---- which statements hold ----
+
+    void refuse_overlaps() {
+        auto const& priors = workspace_.priors;
+        for (std::size_t i = 0; i < priors.size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                PriorStatement const& a = priors[j];
+                PriorStatement const& b = priors[i];
+                if (a.symbol != b.symbol || a.statement == b.statement || !a.region.labels.empty() || !b.region.labels.empty()) continue;
+                if (!overlap(a.region, b.region)) continue;
+                Symbol const& symbol = model_.symbols[a.symbol];
+                Diagnostic& d = workspace_.error(124, b.statement->lhs.span, fmt::format("two priors for `{}`", symbol.name), "the second");
+                d.labels.push_back({a.statement->lhs.span, "the first speaks of the same entries"});
+                d.notes.push_back("what overrides a prior stands in a priors section");
+                if (model_.is_over(a.symbol, model_.time)) d.notes.push_back("or give each a range of its own: `[t = 0]` and `[t > 0]`");
+            }
+        }
+    }
+
+    void drop_covered() {
+        auto& priors = workspace_.priors;
+        std::vector<PriorStatement> kept;
+        for (std::size_t i = 0; i < priors.size(); ++i) {
+            bool const is_covered =
+                priors[i].is_chosen &&
+                std::any_of(priors.begin() + static_cast<std::ptrdiff_t>(i) + 1, priors.end(), [&](PriorStatement const& later) {
+                    return later.is_chosen && later.symbol == priors[i].symbol && later.statement != priors[i].statement &&
+                           covers(later.region, priors[i].region);
+                });
+            if (!is_covered) kept.push_back(std::move(priors[i]));
+        }
+        priors = std::move(kept);
+    }
+
+    /// A parameter is fixed or drawn, and every entry has its prior.
+    void settle(SymbolId symbol, Statement const& first) {
+        std::vector<PriorStatement const*> own;
+        for (PriorStatement const& prior : workspace_.priors) {
+            if (prior.is_chosen && prior.symbol == symbol) own.push_back(&prior);
+        }
+        if (std::find(refused_.begin(), refused_.end(), symbol) != refused_.end()) return;
+        Symbol& parameter = model_.symbols[symbol];
+        if (own.empty()) {
+            workspace_.error(125, first.span, fmt::format("`{}` has no prior", parameter.name), "",
+                             {hint(workspace_.text(first.lhs.span) + " ~ normal(0, 1)")});
+            return;
+        }
+        auto const is_fixed = [](PriorStatement const* prior) { return !prior->distribution; };
+        auto const fixed = std::find_if(own.begin(), own.end(), is_fixed);
+        if (fixed != own.end()) {
+            fix(symbol, **fixed, own);
+            return;
+        }
+        if (auto const gap = find_gap(symbol, own)) {
+            std::string const where = model_.time ? model_.dims[*model_.time].name + " = " + std::to_string(*gap) : "";
+            bool const has_whole =
+                std::any_of(own.begin(), own.end(), [](PriorStatement const* prior) { return prior->region.labels.empty(); });
+            Diagnostic& d =
+                workspace_.error(125, own.front()->statement->lhs.span, fmt::format("some entries of `{}` have no prior", parameter.name));
+            d.labels[0].text = has_whole ? "none at " + where : "only the entries that are named have one";
+        }
+    }
+
+    void fix(SymbolId symbol, PriorStatement const& fixed, std::vector<PriorStatement const*> const& own) {
+        Symbol& parameter = model_.symbols[symbol];
+        parameter.kind = SymbolKind::Fixed;
+        auto const other = std::find_if(own.begin(), own.end(), [&](PriorStatement const* prior) { return prior != &fixed; });
+        bool const is_whole =
+            fixed.region.labels.empty() && fixed.region.last_step == SIZE_MAX && fixed.region.first_step == parameter.first_step;
+        if (other != own.end() || !is_whole) {
+            Diagnostic& d = workspace_.error(126, fixed.statement->span, fmt::format("only a part of `{}` is fixed", parameter.name),
+                                             "a parameter is fixed as a whole or drawn");
+            if (other != own.end()) d.labels.push_back({(*other)->statement->span, "this speaks of the rest"});
+            return;
+        }
+        Expr const& value = fixed.statement->rhs;
+        std::uint32_t literal = 0;
+        if (value.kind == ExprKind::List) {
+            if (literal_of(workspace_, value, workspace_.labelled_dims(symbol), &literal)) parameter.literal = literal;
+        } else if (auto const number = number_of(workspace_, value, "the value of a fixed parameter")) {
+            parameter.literal = static_cast<std::uint32_t>(model_.literals.size());
+            model_.literals.push_back({{}, {}, {*number}});
+        }
+        if (!parameter.literal) workspace_.names.find(parameter.name)->second.is_sound = false;
+    }
+
+    /// The first step at which some entry has no statement. Statements on single labels count only if there is no other.
+    std::optional<std::size_t> find_gap(SymbolId symbol, std::vector<PriorStatement const*> const& own) const {
+        std::size_t next = model_.symbols[symbol].first_step;
+        for (bool again = true; again;) {
+            again = false;
+            for (PriorStatement const* prior : own) {
+                Region const& region = prior->region;
+                if (!region.labels.empty() || region.first_step > next || region.last_step < next) continue;
+                if (region.last_step == SIZE_MAX) return std::nullopt;
+                next = region.last_step + 1;
+                again = true;
+            }
+        }
+        return are_all_named(symbol, own) ? std::nullopt : std::optional(next);
+    }
+
+    /// Whether statements on single labels, over all steps, name every entry of a vector.
+    bool are_all_named(SymbolId symbol, std::vector<PriorStatement const*> const& own) const {
+        std::vector<DimId> const dims = workspace_.labelled_dims(symbol);
+        if (dims.size() != 1 || !model_.dims[dims[0]].size) return false;
+        std::vector<std::string> named;
+        for (PriorStatement const* prior : own) {
+            bool const is_always = prior->region.last_step == SIZE_MAX && prior->region.first_step <= model_.symbols[symbol].first_step;
+            if (is_always && prior->region.labels.size() == 1) named.push_back(prior->region.labels[0].label);
+        }
+        std::sort(named.begin(), named.end());
+        named.erase(std::unique(named.begin(), named.end()), named.end());
+        return named.size() == *model_.dims[dims[0]].size;
+    }
+
+    Workspace& workspace_;
+    Model& model_;
+    std::map<std::string, Section const*> sets_;
+    std::vector<std::string> chosen_;  ///< sorted
+    std::vector<SymbolId> refused_;    ///< parameters of whose statements one was not understood
+};
+
+}  // namespace
+
+void collect_priors(Workspace& workspace) { Priors(workspace).run(); }
+
+}  // namespace bam

@@ -1,0 +1,217 @@
+// What the parts of check share while one model is read: what names mean, what is still to be read, and how errors are said. Seen by check
+// only.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "passes.hpp"
+
+namespace bam {
+
+/// The axes of a value besides those of its cell (sequence and step): a scalar has none, a column vector a row axis, a row vector a column
+/// axis. A row axis is copy 0 of its dim; a column axis too, but copy 1 where the row axis is over the same dim.
+struct Shape {
+    std::optional<DimId> row;
+    std::optional<DimId> column;
+
+    bool is_scalar() const { return !row && !column; }
+    bool is_column() const { return row && !column; }
+    Axis row_axis() const { return {*row, 0}; }
+    Axis column_axis() const { return {*column, static_cast<std::uint16_t>(row == column ? 1 : 0)}; }
+    Axes axes() const;  ///< row, column; not sorted
+    friend bool operator==(Shape const&, Shape const&) = default;
+};
+
+/// What an expression means. Not known: an error has been reported, and what is made of it is not known either.
+struct Value {
+    Term term = 0;
+    Shape shape;
+    bool is_known = false;
+    bool is_open = false;  ///< its shape is that of the state that is being read, which is not known yet
+};
+
+enum class NameKind : std::uint8_t { Dim, Data, Param, State, Report };
+
+struct Name {
+    NameKind kind = NameKind::Dim;
+    std::uint32_t id = 0;  ///< DimId or SymbolId
+    Span span;
+    bool is_sound = true;  ///< its declaration was understood
+};
+
+/// A line of a state or report section.
+struct Definition {
+    tree::Statement const* statement = nullptr;
+    SymbolId symbol = 0;
+    std::optional<Axes> declared;  ///< labelled axes on the left-hand side, in its order
+    enum class Progress : std::uint8_t { Unread, Reading, Read } progress = Progress::Unread;
+    Value value;
+};
+
+/// The call on the right of `~`, its arguments sorted.
+struct Distribution {
+    enum class Family : std::uint8_t { Normal, Flat, HalfCauchy, HalfNormal, InverseGamma, Gamma };
+    Family family = Family::Normal;
+    tree::Expr const* mean = nullptr;   ///< of Normal, unless `mean_value`
+    std::optional<double> mean_value;   ///< of laplace_position
+    Spread spread = Spread::Sd;         ///< of Normal
+    tree::Expr const* scale = nullptr;  ///< of Normal
+    Span scale_span;                    ///< with the `sd =` before it
+    double first = 0;                   ///< of the families of scales
+    double second = 0;
+    Span span;
+
+    bool is_of_scale() const { return family != Family::Normal && family != Family::Flat; }
+};
+
+/// `target ~ distribution` or `target fixed value` about a parameter or, in the observe section, about data.
+struct PriorStatement {
+    tree::Statement const* statement = nullptr;
+    SymbolId symbol = 0;
+    Region region;
+    std::optional<Distribution> distribution;  ///< none: fixed
+    bool is_own = false;                       ///< stands in a param section
+    bool is_chosen = true;                     ///< stands in no prior set, or in one that is asked for
+};
+
+/// A place where a parameter is the spread of a factor.
+struct SpreadUse {
+    Spread spread = Spread::Sd;
+    Span span;           ///< of the name
+    Span argument_span;  ///< with `sd =`
+};
+
+struct Workspace {
+    Sources const& sources;
+    Choices const& choices;
+    Diagnostics& diagnostics;
+    std::vector<tree::File> const& files;
+    Model model{};
+    std::map<std::string, Name, std::less<>> names{};
+    std::vector<Definition> definitions{};
+    std::vector<SymbolId> reading{};  ///< definitions that are being read, each for the sake of the next
+    std::map<SymbolId, std::vector<tree::Statement const*>> param_statements{};  ///< per parameter, those of the param sections
+    std::vector<PriorStatement> priors{};                                        ///< later ones win
+    std::vector<PriorStatement> observations{};
+    std::map<SymbolId, std::vector<SpreadUse>> spread_uses{};
+    std::set<std::string, std::less<>> unknown{};  ///< names that were complained of already
+    bool has_table = false;
+    bool is_trial = false;  ///< only the shape of a state is being found out: nothing is reported, nothing is remembered
+    Diagnostic unsaid{};
+
+    Diagnostic& error(int code, Span span, std::string message, std::string label = {}, std::vector<std::string> notes = {});
+    Name const* find(std::string_view name) const;
+    Definition* find_definition(SymbolId symbol);
+    std::string text(Span span) const { return std::string(sources.text(span)); }
+
+    /// The shape of a variable as declared: its labelled dims are row, then column.
+    Shape shape_of(SymbolId symbol) const;
+    /// `[unit, feat]`, `[unit]`, `[feat]'` for a row vector, `a scalar`.
+    std::string to_text(Shape const& shape) const;
+    std::string list_dims(std::vector<DimId> const& dims) const;
+    std::vector<DimId> labelled_dims(SymbolId symbol) const;
+    /// BAM0102 with near misses among names of the given kinds (all if empty); each name once.
+    void unknown_name(std::string_view name, Span span, std::string const& what, std::vector<NameKind> const& kinds);
+    /// Calls `visit` on the statements of every section of that keyword, in order.
+    template <typename Visit>
+    void each_statement(std::string_view keyword, Visit visit) const {
+        for (tree::File const& file : files) {
+            for (tree::Section const& section : file.sections) {
+                if (section.keyword != keyword) continue;
+                for (tree::Statement const& statement : section.statements) visit(statement);
+            }
+        }
+    }
+};
+
+/// The best rewrite there is, as a note: ``write `...` ``.
+std::string hint(std::string const& replacement);
+/// The text of an expression as an operand of `'`: in parentheses unless it is a name, a call or in them already.
+std::string as_operand(Workspace const& workspace, tree::Expr const& expr);
+/// `a, b and c`.
+std::string enumerate(std::vector<std::string> const& words);
+
+// ---- the parts, in the order in which check calls them ----
+
+/// Dims, data, parameters and definitions get their names; nothing on a right-hand side is read.
+void declare(Workspace& workspace);
+/// The table section becomes bindings; bound dims get labels and sizes.
+void bind_columns(Workspace& workspace);
+/// Every statement on a parameter is found, later ones on the same entries win, and fixed parameters get their values.
+void collect_priors(Workspace& workspace);
+/// Every definition gets its term.
+void define_all(Workspace& workspace);
+/// Every statement of the observe sections is found.
+void collect_observations(Workspace& workspace);
+/// Parameters become blocks or scales by their priors and by where they are a spread; scales get their priors.
+void settle_kinds(Workspace& workspace);
+/// Observations and normal priors become factors.
+void add_factors(Workspace& workspace);
+/// Scales are only scales, priors are in no circle, nothing is there for nothing, and no factor reads an entry that its parameter does not
+/// have.
+void check_uses(Workspace& workspace);
+
+// ---- what they call ----
+
+/// The regions that a left-hand side speaks of; a range of labels gives one for each. Nothing if it was refused.
+std::optional<std::vector<Region>> read_regions(Workspace& workspace, tree::Expr const& target, SymbolId symbol);
+/// `t > 0`, `t = 0`, `t = 1..3` on the time dim; nothing if it is none of these. Refused ranges are reported and whole.
+std::optional<Region> read_steps(Workspace& workspace, tree::Expr const& index);
+
+/// The value of an expression of a definition, a mean or a spread.
+Value lower(Workspace& workspace, tree::Expr const& expr, bool is_report = false);
+/// The value of a definition, read now if it was not yet.
+Value const& value_of(Workspace& workspace, SymbolId definition, Span use);
+/// A number, from an expression of numbers; reported otherwise.
+std::optional<double> number_of(Workspace& workspace, tree::Expr const& expr, std::string const& what);
+/// A list over `dims` as a leaf, its shape checked.
+std::optional<Term> literal_of(Workspace& workspace, tree::Expr const& list, std::vector<DimId> const& dims,
+                               std::uint32_t* index = nullptr);
+
+/// The algebra of values; each reports what does not fit, with `a` and `b` as written.
+class Algebra {
+  public:
+    explicit Algebra(Workspace& workspace) : workspace_(workspace) {}
+
+    struct Operand {
+        Value value;
+        tree::Expr const& expr;
+    };
+    Value multiply(Operand const& a, Operand const& b, Span span);
+    Value multiply_elementwise(Operand const& a, Operand const& b, Span span);
+    Value add(Operand const& a, Operand const& b, bool is_minus, Span span);
+    Value divide(Operand const& a, Operand const& b, Span span, bool is_report);
+    Value power(Operand const& a, Operand const& exponent, Span span, bool is_report);
+    Value apply(Function function, Operand const& a, Span span, bool is_report);
+    Value diagonal(Operand const& a, Span span);
+    Value transpose(Operand const& a);
+    Value negate(Value a);
+
+  private:
+    void product_does_not_fit(Operand const& a, Operand const& b, Span span);
+    bool may_be_nonlinear(Operand const& a, std::string const& what, bool is_report);
+    std::string describe(Operand const& operand) const;
+
+    Workspace& workspace_;
+};
+
+/// h[t] = coefficient h[t-1] + input.
+struct Recurrence {
+    Term coefficient = 0;
+    Term input = 0;
+};
+/// Takes the body of a state apart that mentions its own value one step back; reports BAM0210..0212.
+std::optional<Recurrence> take_apart(Workspace& workspace, Term body, SymbolId state, Shape const& shape, tree::Expr const& rhs);
+
+/// Whether two regions share entries.
+bool overlap(Region const& a, Region const& b);
+
+/// The distribution on the right of `~`; nothing if it was refused.
+std::optional<Distribution> read_distribution(Workspace& workspace, tree::Expr const& rhs);
+
+}  // namespace bam
