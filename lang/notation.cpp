@@ -71,8 +71,7 @@ std::string Notation::write(Term term, Level level) {
     }
     auto const wrap = [&](std::string text, Level own) { return own < level ? "(" + text + ")" : text; };
     switch (node.op) {
-        case Op::Add:
-            return wrap(write_sum(node), Level::Sum);
+        case Op::Add: return wrap(write_sum(node), Level::Sum);
         case Op::Constant:
         case Op::Multiply:
         case Op::Contract: {
@@ -83,16 +82,14 @@ std::string Notation::write(Term term, Level level) {
         case Op::Apply:
             return static_cast<Function>(node.payload) == Function::Reciprocal ? wrap(write_product({term}), Level::Product)
                                                                                : write_function(node);
-        case Op::Scan:
-            return write_scan(term);
+        case Op::Scan: return write_scan(term);
         case Op::Literal:
         case Op::Data:
         case Op::LagData:
         case Op::Param:
         case Op::Previous:
         case Op::Weight:
-        case Op::Delta:
-            return write_leaf(node);
+        case Op::Delta: return write_leaf(node);
     }
     return {};
 }
@@ -190,12 +187,9 @@ std::string Notation::write_leaf(Node const& node) {
         }
         case Op::Previous:
             return indexed(node.payload < model_.symbols.size() ? model_.symbols[node.payload].name : "state", node.axes, "-1");
-        case Op::Weight:
-            return indexed(weight_name(node.payload), node.axes);
-        case Op::Delta:
-            return "[" + name_of(node.axes[0]) + " = " + name_of(node.axes[1]) + "]";
-        default:
-            return {};
+        case Op::Weight: return indexed(weight_name(node.payload), node.axes);
+        case Op::Delta: return "[" + name_of(node.axes[0]) + " = " + name_of(node.axes[1]) + "]";
+        default: return {};
     }
 }
 
@@ -242,16 +236,11 @@ std::string Notation::write_scan(Term term) {
 std::string Notation::write_function(Node const& node) {
     char const* const name = [&] {
         switch (static_cast<Function>(node.payload)) {
-            case Function::Exp:
-                return "exp";
-            case Function::Log:
-                return "log";
-            case Function::Sqrt:
-                return "sqrt";
-            case Function::Abs:
-                return "abs";
-            case Function::Reciprocal:
-                return "1 / ";
+            case Function::Exp: return "exp";
+            case Function::Log: return "log";
+            case Function::Sqrt: return "sqrt";
+            case Function::Abs: return "abs";
+            case Function::Reciprocal: return "1 / ";
         }
         return "";
     }();
@@ -350,27 +339,19 @@ int Notation::rank(Term term) {
     Op const op = node.op;
     if (!is_leaf(node) && op != Op::Scan && find_definition(term)) return 4;
     switch (op) {
-        case Op::Constant:
-            return 0;
-        case Op::Weight:
-            return 1;
+        case Op::Constant: return 0;
+        case Op::Weight: return 1;
         case Op::Literal:
-        case Op::Param:
-            return 2;
+        case Op::Param: return 2;
         case Op::Scan:
-        case Op::Previous:
-            return 3;
+        case Op::Previous: return 3;
         case Op::Data:
         case Op::LagData:
         case Op::Multiply:
-        case Op::Apply:
-            return 5;
-        case Op::Add:
-            return 6;
-        case Op::Delta:
-            return 7;
-        case Op::Contract:
-            return 8;
+        case Op::Apply: return 5;
+        case Op::Add: return 6;
+        case Op::Delta: return 7;
+        case Op::Contract: return 8;
     }
     return 9;
 }

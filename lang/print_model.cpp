@@ -7,16 +7,11 @@ namespace {
 
 char const* argument_name(Spread spread) {
     switch (spread) {
-        case Spread::Sd:
-            return "sd";
-        case Spread::Variance:
-            return "var";
-        case Spread::Precision:
-            return "precision";
-        case Spread::Covariance:
-            return "cov";
-        case Spread::Flat:
-            return "";
+        case Spread::Sd: return "sd";
+        case Spread::Variance: return "var";
+        case Spread::Precision: return "precision";
+        case Spread::Covariance: return "cov";
+        case Spread::Flat: return "";
     }
     return "";
 }
@@ -25,46 +20,26 @@ std::string write_column(ColumnExpr const& column) {
     auto const binary = [&](char const* sign) { return "(" + write_column(column.args[0]) + sign + write_column(column.args[1]) + ")"; };
     auto const call = [&](char const* name) { return name + ("(" + write_column(column.args[0]) + ")"); };
     switch (column.op) {
-        case ColumnOp::Number:
-            return fmt::format("{}", column.value);
-        case ColumnOp::Column:
-            return column.name;
-        case ColumnOp::Text:
-            return "\"" + column.name + "\"";
-        case ColumnOp::Negate:
-            return "-" + write_column(column.args[0]);
-        case ColumnOp::Add:
-            return binary(" + ");
-        case ColumnOp::Subtract:
-            return binary(" - ");
-        case ColumnOp::Multiply:
-            return binary(" * ");
-        case ColumnOp::Divide:
-            return binary(" / ");
-        case ColumnOp::Power:
-            return binary(" ^ ");
-        case ColumnOp::Equal:
-            return binary(" == ");
-        case ColumnOp::NotEqual:
-            return binary(" != ");
-        case ColumnOp::Less:
-            return binary(" < ");
-        case ColumnOp::LessEqual:
-            return binary(" <= ");
-        case ColumnOp::Greater:
-            return binary(" > ");
-        case ColumnOp::GreaterEqual:
-            return binary(" >= ");
-        case ColumnOp::Exp:
-            return call("exp");
-        case ColumnOp::Log:
-            return call("log");
-        case ColumnOp::Sqrt:
-            return call("sqrt");
-        case ColumnOp::Abs:
-            return call("abs");
-        case ColumnOp::Standardize:
-            return call("standardize");
+        case ColumnOp::Number: return fmt::format("{}", column.value);
+        case ColumnOp::Column: return column.name;
+        case ColumnOp::Text: return "\"" + column.name + "\"";
+        case ColumnOp::Negate: return "-" + write_column(column.args[0]);
+        case ColumnOp::Add: return binary(" + ");
+        case ColumnOp::Subtract: return binary(" - ");
+        case ColumnOp::Multiply: return binary(" * ");
+        case ColumnOp::Divide: return binary(" / ");
+        case ColumnOp::Power: return binary(" ^ ");
+        case ColumnOp::Equal: return binary(" == ");
+        case ColumnOp::NotEqual: return binary(" != ");
+        case ColumnOp::Less: return binary(" < ");
+        case ColumnOp::LessEqual: return binary(" <= ");
+        case ColumnOp::Greater: return binary(" > ");
+        case ColumnOp::GreaterEqual: return binary(" >= ");
+        case ColumnOp::Exp: return call("exp");
+        case ColumnOp::Log: return call("log");
+        case ColumnOp::Sqrt: return call("sqrt");
+        case ColumnOp::Abs: return call("abs");
+        case ColumnOp::Standardize: return call("standardize");
     }
     return {};
 }
@@ -85,18 +60,14 @@ std::string write_symbol(Model const& model, Notation& notation, SymbolId id) {
     std::string const declared = notation.declaration(id);
     std::string const since = symbol.first_step > 0 ? fmt::format("  from step {}", symbol.first_step) : "";
     switch (symbol.kind) {
-        case SymbolKind::Data:
-            return "data " + declared + (symbol.may_be_missing ? " missing" : "");
-        case SymbolKind::Block:
-            return "block " + declared + since;
-        case SymbolKind::Scale:
-            return "scale " + declared + since;
+        case SymbolKind::Data: return "data " + declared + (symbol.may_be_missing ? " missing" : "");
+        case SymbolKind::Block: return "block " + declared + since;
+        case SymbolKind::Scale: return "scale " + declared + since;
         case SymbolKind::Fixed: {
             Literal const& literal = model.literals[*symbol.literal];
             return "fixed " + declared + since + fmt::format(" = {}", fmt::join(literal.values, ", "));
         }
-        case SymbolKind::Definition:
-            return (symbol.is_report ? "report " : "state ") + notation.definition(id) + since;
+        case SymbolKind::Definition: return (symbol.is_report ? "report " : "state ") + notation.definition(id) + since;
     }
     return {};
 }
@@ -112,16 +83,11 @@ std::string write_factor(Model const& model, Notation& notation, Factor const& f
 std::string write_scale_prior(Model const& model, Notation const& notation, ScalePrior const& prior) {
     std::string const arguments = [&] {
         switch (prior.family) {
-            case ScaleFamily::Flat:
-                return std::string("flat()");
-            case ScaleFamily::HalfCauchy:
-                return fmt::format("half_cauchy({})", prior.first);
-            case ScaleFamily::HalfNormal:
-                return fmt::format("half_normal({})", prior.first);
-            case ScaleFamily::InverseGamma:
-                return fmt::format("inverse_gamma({}, {})", prior.first, prior.second);
-            case ScaleFamily::Gamma:
-                return fmt::format("gamma({}, {})", prior.first, prior.second);
+            case ScaleFamily::Flat: return std::string("flat()");
+            case ScaleFamily::HalfCauchy: return fmt::format("half_cauchy({})", prior.first);
+            case ScaleFamily::HalfNormal: return fmt::format("half_normal({})", prior.first);
+            case ScaleFamily::InverseGamma: return fmt::format("inverse_gamma({}, {})", prior.first, prior.second);
+            case ScaleFamily::Gamma: return fmt::format("gamma({}, {})", prior.first, prior.second);
         }
         return std::string();
     }();
