@@ -325,15 +325,4 @@ std::string describe_cell(Layout const& layout, Bound const& bound, std::size_t 
     return place.empty() ? fmt::format("row {}", bound.rows[cell] + 1) : place;
 }
 
-std::string first_few(std::vector<std::string> const& names) {
-    std::string text;
-    std::size_t const shown = std::min(names.size(), Places::shown);
-    for (std::size_t i = 0; i < shown; ++i) {
-        bool const is_last = i + 1 == shown && names.size() == shown;
-        text += fmt::format("{}`{}`", i == 0 ? "" : is_last ? " and " : ", ", names[i]);
-    }
-    if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
-    return text;
-}
-
 }  // namespace bam

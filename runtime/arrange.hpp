@@ -13,7 +13,4 @@ bool arrange(Layout const& layout, Table const& table, Bound& bound, Diagnostics
 /// Where a cell is, in the model's own words: "seq s07, t 3". What the model does not tell apart is left out; "the table" if that is all.
 std::string describe_cell(Layout const& layout, Bound const& bound, std::size_t sequence, std::size_t step);
 
-/// "a, b, c and 4 more": the first five of them, each in backticks.
-std::string first_few(std::vector<std::string> const& names);
-
 }  // namespace bam

@@ -18,6 +18,7 @@
 #include "arrange.hpp"
 #include "nearest.hpp"
 #include "places.hpp"
+#include "words.hpp"
 
 namespace bam {
 namespace {
@@ -130,14 +131,10 @@ void Binder::place_rows() {
 
 std::size_t Binder::entry_of(Extent extent, std::size_t row) const {
     switch (extent) {
-        case Extent::One:
-            return 0;
-        case Extent::Sequence:
-            return where_[row].sequence;
-        case Extent::Time:
-            return where_[row].step;
-        case Extent::Cell:
-            return bound_.grid.cell(where_[row].sequence, where_[row].step);
+        case Extent::One: return 0;
+        case Extent::Sequence: return where_[row].sequence;
+        case Extent::Time: return where_[row].step;
+        case Extent::Cell: return bound_.grid.cell(where_[row].sequence, where_[row].step);
     }
     return 0;
 }

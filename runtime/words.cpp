@@ -1,0 +1,23 @@
+#include "words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace bam {
+
+std::string first_few(std::vector<std::string> const& names) {
+    constexpr std::size_t most = 5;
+    std::string text;
+    std::size_t const shown = std::min(names.size(), most);
+    for (std::size_t i = 0; i < shown; ++i) {
+        bool const is_last = i + 1 == shown && names.size() == shown;
+        text += fmt::format("{}`{}`", i == 0 ? "" : is_last ? " and " : ", ", names[i]);
+    }
+    if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+    return text;
+}
+
+std::string counted(std::size_t count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+
+}  // namespace bam

@@ -1,0 +1,17 @@
+// Lists and counts in sentences.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bam {
+
+/// "`a`, `b` and `c`": the first five, "and 4 more" after them.
+std::string first_few(std::vector<std::string> const& names);
+
+/// "1 draw", "2 draws".
+std::string counted(std::size_t count, std::string_view noun);
+
+}  // namespace bam

@@ -1,0 +1,198 @@
+// Codes of this file:
+//   BAM0550  (warning) a name in the header of a chain's file that misleads rstan
+#include "write.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <stdexcept>
+#include <string_view>
+
+#include "atomic_file.hpp"
+#include "chain_format.hpp"
+#include "summary.hpp"
+
+namespace bam {
+namespace {
+
+constexpr std::size_t flush_bytes = std::size_t{1} << 16;
+
+/// One line: a comment must not end early.
+std::string flat(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    return text;
+}
+
+/// The model's name as Stan has it.
+std::string stan_name(std::string name) {
+    auto const is_plain = [](char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '_'; };
+    std::replace_if(
+        name.begin(), name.end(), [&](char c) { return !is_plain(c); }, '_');
+    return name + std::string(chain_format::model_suffix);
+}
+
+std::string header_text(std::filesystem::path const& path, ChainConfig const& config, std::size_t num_samples) {
+    std::string text = fmt::format(
+        "# stan_version_major = 2\n"
+        "# stan_version_minor = 36\n"
+        "# stan_version_patch = 0\n"
+        "# model = {}\n"
+        "# method = sample (Default)\n"
+        "#   sample\n"
+        "#     num_samples = {}\n"
+        "#     num_warmup = {}\n"
+        "#     save_warmup = 0 (Default)\n"
+        "#     thin = {}\n"
+        "#     algorithm = fixed_param\n"
+        "#     metric = none\n"
+        "#     num_chains = 1 (Default)\n"
+        "# id = {}\n"
+        "# data\n"
+        "#   file = {}\n"
+        "# init = {}\n"
+        "# random\n"
+        "#   seed = {}\n"
+        "# output\n"
+        "#   file = {}\n"
+        "#   diagnostic_file =  (Default)\n"
+        "#   refresh = {}\n"
+        "#   sig_figs = {}\n",
+        stan_name(config.model), num_samples, config.num_warmup, config.thin, config.chain, flat(config.data_file), flat(config.init),
+        config.seed, flat(path.string()), config.refresh, config.sig_figs);
+    for (auto const& [key, value] : config.more) text += fmt::format("# {}{} = {}\n", chain_format::our_prefix, key, flat(value));
+    return text;
+}
+
+void append_number(fmt::memory_buffer& out, double value, int sig_figs) {
+    auto const put = [&](std::string_view text) { out.append(text.data(), text.data() + text.size()); };
+    if (std::isnan(value)) return put("NaN");
+    if (std::isinf(value)) return put(value > 0 ? "inf" : "-inf");
+    if (sig_figs >= 17) {
+        fmt::format_to(std::back_inserter(out), "{}", value);
+    } else {
+        fmt::format_to(std::back_inserter(out), "{:.{}g}", value, sig_figs);
+    }
+}
+
+void check_shape(ChainConfig const& config, std::vector<DrawColumn> const& columns, Chain const& chain) {
+    std::size_t const draws = chain.log_joint.size();
+    if (chain.log_likelihood.size() != draws || chain.values.size() != draws * columns.size())
+        throw std::logic_error("the draws of a chain do not have the shape of their columns");
+    if (!chain.is_interrupted && draws != chain_format::rows(config))
+        throw std::logic_error("a chain has another number of draws than was asked for");
+    for (DrawColumn const& column : columns)
+        if (column.name.ends_with("__") || column.name == chain_format::log_joint || column.name == chain_format::log_likelihood)
+            throw std::logic_error(fmt::format("the name `{}` is reserved in files of draws", column.name));
+}
+
+void write_rows(AtomicFile& file, ChainConfig const& config, std::size_t width, Chain const& chain) {
+    fmt::memory_buffer out;
+    for (std::size_t draw = 0; draw < chain.log_joint.size(); ++draw) {
+        auto const put = [&](double value) {
+            append_number(out, value, config.sig_figs);
+            out.push_back(',');
+        };
+        put(chain.log_joint[draw]);
+        put(1);  // every Gibbs update is accepted
+        for (std::size_t column = 0; column < width; ++column) put(chain.values[draw * width + column]);
+        put(chain.log_joint[draw]);
+        put(chain.log_likelihood[draw]);
+        out[out.size() - 1] = '\n';
+        if (out.size() < flush_bytes) continue;
+        file.write({out.data(), out.size()});
+        out.clear();
+    }
+    file.write({out.data(), out.size()});
+}
+
+/// RFC 4180.
+std::string csv_field(std::string const& text) {
+    bool const is_plain = text.find_first_of(",;\t\"\r\n") == std::string::npos && !text.starts_with(' ') && !text.ends_with(' ');
+    if (is_plain) return text;
+    std::string quoted = "\"";
+    for (char const c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+    return quoted + '"';
+}
+
+std::string number_or(double value, std::string_view missing) {
+    return std::isnan(value) ? std::string(missing) : fmt::format("{}", value);
+}
+
+}  // namespace
+
+void write_chain_csv(std::filesystem::path const& path, ChainConfig const& config, std::vector<DrawColumn> const& columns,
+                     Chain const& chain) {
+    check_shape(config, columns, chain);
+    AtomicFile file(path);
+    file.write(header_text(path, config, chain.is_interrupted ? chain.log_joint.size() * config.thin : config.num_samples));
+    if (!chain.start.empty()) file.write(fmt::format("# {}{} = {}\n", chain_format::our_prefix, chain_format::start, flat(chain.start)));
+    if (chain.is_interrupted) file.write(fmt::format("# {} = 1\n", chain_format::interrupted));
+    file.write(chain_format::first_columns);
+    for (DrawColumn const& column : columns) file.write(',' + csv_name(column));
+    file.write(fmt::format(",{},{}\n", chain_format::log_joint, chain_format::log_likelihood));
+    write_rows(file, config, columns.size(), chain);
+    for (DrawColumn const& column : columns)
+        if (!chain_format::is_default(column)) file.write(chain_format::describe(column) + '\n');
+    file.write(
+        fmt::format("# \n"
+                    "#  Elapsed Time: {:.6f} seconds (Warm-up)\n"
+                    "#                {:.6f} seconds (Sampling)\n"
+                    "#                {:.6f} seconds (Total)\n"
+                    "# \n",
+                    chain.warmup_seconds, chain.sampling_seconds, chain.warmup_seconds + chain.sampling_seconds));
+    file.commit();
+}
+
+std::optional<Diagnostic> find_misleading_name(std::filesystem::path const& path, ChainConfig const& config) {
+    std::string const text = header_text(path, config, config.num_samples);
+    constexpr std::string_view word = "thin";
+    std::size_t const setting = text.find("#     thin = ");
+    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) {
+        std::size_t const begin = text.rfind('\n', at) + 1;
+        if (begin == setting) continue;
+        std::string line = text.substr(begin, text.find('\n', at) - begin);
+        return Diagnostic{550,
+                          Severity::Warning,
+                          "rstan's read_stan_csv will not read the chains: a name has \"thin\" in it",
+                          {},
+                          {fmt::format("it takes the line `{}` for the setting `thin`", line),
+                           "another name helps; posterior, cmdstanr, cmdstanpy and ArviZ do not mind"}};
+    }
+    return std::nullopt;
+}
+
+void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows) {
+    std::string text = "variable,mean,median,sd,mad,q5,q95,rhat,ess_bulk,ess_tail,mcse_mean,mcse_sd\n";
+    for (SummaryRow const& row : rows) {
+        QuantitySummary const& q = row.quantity;
+        text += csv_field(label_name(row.column));
+        for (double const value : {q.mean, q.median, q.sd, q.mad, q.q5, q.q95, q.rhat, q.ess_bulk, q.ess_tail, q.mcse_mean, q.mcse_sd})
+            text += ',' + number_or(value, "NA");
+        text += '\n';
+    }
+    write_file(path, text);
+}
+
+void write_predictions_csv(std::filesystem::path const& path, Layout const& layout, std::vector<Prediction> const& predictions) {
+    std::string text;
+    if (layout.sequence) text += csv_field(layout.dims[*layout.sequence].name) + ',';
+    if (layout.time) text += csv_field(layout.dims[*layout.time].name) + ',';
+    text += "output,observed,mean,sd,q5,q50,q95\n";
+    AtomicFile file(path);
+    for (Prediction const& p : predictions) {
+        if (layout.sequence) text += csv_field(p.sequence) + ',';
+        if (layout.time) text += csv_field(p.time) + ',';
+        text += csv_field(p.output);
+        for (double const value : {p.observed, p.mean, p.sd, p.q5, p.q50, p.q95}) text += ',' + number_or(value, "");
+        text += '\n';
+        file.write(text);
+        text.clear();
+    }
+    file.write(text);
+    file.commit();
+}
+
+}  // namespace bam

@@ -1,0 +1,68 @@
+// The files of a run that other programs read: draws as Stan CSV, summaries and predictions as plain CSV; and the way back for draws.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bam/diagnostic.hpp"
+#include "draws.hpp"
+#include "plan.hpp"
+
+namespace bam {
+
+struct SummaryRow;
+
+/// What the header of a chain's file says of its run.
+struct ChainConfig {
+    std::string model;  ///< its name; other characters than letters, digits and `_` become `_`
+    std::string data_file;
+    std::string init = "prior";
+    std::uint64_t seed = 0;
+    std::size_t chain = 1;  ///< from 1
+    std::size_t num_samples = 1000;
+    std::size_t num_warmup = 500;
+    std::size_t thin = 1;
+    std::size_t refresh = 100;
+    int sig_figs = 17;  ///< 17: the shortest text that reads back as the same number
+    /// Our own settings (`version`, `model_file`, `priors`, ...), written as `bam_KEY = VALUE`.
+    std::vector<std::pair<std::string, std::string>> more;
+};
+
+/// Writes the draws of one chain as CmdStan would: `lp__`, `accept_stat__`, the columns in their order, `log_joint`, `log_likelihood`. An
+/// interrupted chain says so, and counts only the draws it has. Labels and flags of columns stand as comments after the draws, where no
+/// reader's search of the header can stumble over them. Throws FileError.
+void write_chain_csv(std::filesystem::path const& path, ChainConfig const& config, std::vector<DrawColumn> const& columns,
+                     Chain const& chain);
+
+/// BAM0550: rstan takes any comment with "thin" in it for the setting (rstan issue 978), and a name in the header has it.
+std::optional<Diagnostic> find_misleading_name(std::filesystem::path const& path, ChainConfig const& config);
+
+/// variable, mean, median, sd, mad, q5, q95, rhat, ess_bulk, ess_tail, mcse_mean, mcse_sd: `posterior`'s names. NA where undefined. Throws
+/// FileError.
+void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows);
+
+/// Sequence and time under the names of their dims (if the model has them), output, observed, mean, sd, q5, q50, q95. Empty where missing.
+/// Throws FileError.
+void write_predictions_csv(std::filesystem::path const& path, Layout const& layout, std::vector<Prediction> const& predictions);
+
+/// A chain's file, read back. Draws have the bits that were written if sig_figs was 17.
+struct ChainFile {
+    ChainConfig config;
+    std::vector<DrawColumn> columns;
+    Chain chain;
+    Span header;  ///< the line of column names
+};
+
+/// Reads what write_chain_csv wrote; `text` is source number `source`. Reports BAM0540..0544 (listed in read_chain.cpp).
+std::optional<ChainFile> read_chain_csv(std::string_view text, std::uint32_t source, Diagnostics& diagnostics);
+
+/// The chains of one run, by their number. Reports BAM0545, BAM0546.
+std::optional<Run> join_chains(std::vector<ChainFile> files, Diagnostics& diagnostics);
+
+}  // namespace bam
