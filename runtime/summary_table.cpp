@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "summary.hpp"
+
+namespace bam {
+namespace {
+
+constexpr int most_decimals = 7;       ///< smaller numbers are written with a power of ten
+constexpr double largest_fixed = 1e8;  ///< and so are larger ones
+constexpr std::size_t headings = 11;
+constexpr std::array<char const*, headings> heading{"",    "Mean", "MCSE",     "StdDev",   "MAD",  "5%",
+                                                    "50%", "95%",  "ESS_bulk", "ESS_tail", "R_hat"};
+
+using Line = std::array<std::string, headings + 1>;  ///< name, numbers, what is wrong
+
+int decade(double value) { return static_cast<int>(std::floor(std::log10(std::abs(value)))); }
+
+/// Decimals of a location: those whose rounding hides the standard error, but as many as show what half an sd is.
+int location_decimals(double mcse, double sd) {
+    if (!(mcse > 0) || !(sd > 0) || !std::isfinite(mcse) || !std::isfinite(sd)) return 6;
+    return std::max(static_cast<int>(std::floor(-std::log10(2 * mcse))), -decade(sd / 2));
+}
+
+/// Decimals that show two digits.
+int two_digits(double value) { return value == 0 || !std::isfinite(value) ? 0 : 1 - decade(value); }
+
+/// `decimals` may be negative: digits before the point that mean nothing.
+std::string number(double value, int decimals) {
+    if (std::isnan(value)) return "-";
+    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+    bool const is_small = decimals > most_decimals;
+    if (value == 0 || (!is_small && std::abs(value) < largest_fixed)) {
+        std::string text = fmt::format("{:.{}f}", value, is_small ? 0 : std::max(decimals, 0));
+        bool const is_negative_zero = text.front() == '-' && text.find_first_of("123456789") == std::string::npos;
+        return is_negative_zero ? text.substr(1) : text;
+    }
+    return fmt::format("{:.{}e}", value, std::clamp(decade(value) + decimals, 0, 15));
+}
+
+std::string count(double value) { return std::isnan(value) ? "-" : fmt::format("{:.0f}", value); }
+
+std::string r_hat(double value) {
+    if (std::isnan(value)) return "-";
+    return value < 100 ? fmt::format("{:.3f}", value) : fmt::format("{:.3g}", value);
+}
+
+/// What does not vary has its value and nothing else; it needs no more digits than it has.
+Line fixed_line(SummaryRow const& row) {
+    Line line;
+    line.fill("-");
+    std::string const value = fmt::format("{:.6g}", row.quantity.median);
+    line[0] = label_name(row.column);
+    line[1] = line[5] = line[6] = line[7] = value;
+    line[3] = line[4] = "0";
+    line[headings] = word(row.condition);
+    return line;
+}
+
+Line line_of(SummaryRow const& row) {
+    if (row.condition == Condition::Fixed) return fixed_line(row);
+    QuantitySummary const& q = row.quantity;
+    int const location = location_decimals(q.mcse_mean, q.sd);
+    int const spread = two_digits(q.sd);
+    bool const is_judged = row.column.is_identified || row.condition == Condition::NotFinite || row.condition == Condition::Stuck;
+    std::string const remark = !is_judged ? "unidentified" : row.condition == Condition::Good ? "" : word(row.condition);
+    return {label_name(row.column),
+            number(q.mean, location),
+            number(q.mcse_mean, two_digits(q.mcse_mean)),
+            number(q.sd, spread),
+            number(q.mad, spread),
+            number(q.q5, location),
+            number(q.median, location),
+            number(q.q95, location),
+            count(q.ess_bulk),
+            count(q.ess_tail),
+            r_hat(q.rhat),
+            remark};
+}
+
+std::size_t width_of(std::string const& text) {
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::string padding(std::size_t width, std::string const& text) { return std::string(width - std::min(width, width_of(text)), ' '); }
+
+}  // namespace
+
+std::string summary_table(std::vector<SummaryRow> const& rows, bool raw) {
+    std::vector<Line> lines(1);
+    std::copy(heading.begin(), heading.end(), lines[0].begin());
+    for (SummaryRow const& row : rows)
+        if (raw || row.column.is_shown) lines.push_back(line_of(row));
+    std::array<std::size_t, headings> widths{};
+    for (Line const& line : lines)
+        for (std::size_t i = 0; i < headings; ++i) widths[i] = std::max(widths[i], width_of(line[i]));
+    std::string table;
+    for (Line const& line : lines) {
+        std::string text = line[0] + padding(widths[0], line[0]);
+        for (std::size_t i = 1; i < headings; ++i) text += "  " + padding(widths[i], line[i]) + line[i];
+        table += text + (line[headings].empty() ? "" : "  " + line[headings]) + '\n';
+    }
+    return table;
+}
+
+}  // namespace bam
