@@ -4,15 +4,8 @@
 //     rule whose name is what a user reads;
 //   - only `statement` and `line` handle a failure: they report it, go to the next one and count as parsed;
 //   - missing braces are put in (`eps[...]`), so that a section that is not closed does not hide the errors of the next.
-// Codes of this file, besides those of syntax_error.cpp:
-//   BAM0010  the version line: another version, not a whole number, or not the first line
-//   BAM0012  something outside of any section
-//   BAM0013  a section without its `{` or `}`, or a `}` that closes nothing
-//   BAM0014  a second `model` line
-//   BAM0015  a name or `extends` on a section other than priors
+// What the rules do that is no parsing is in reader.cpp, what is said of a failure in syntax_error.cpp.
 #include "grammar.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <boost/spirit/home/x3.hpp>
@@ -21,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "syntax_error.hpp"
+#include "reader.hpp"
 
 namespace boost::spirit::x3 {
 
@@ -43,69 +36,13 @@ using tree::Expr;
 using tree::ExprKind;
 using tree::StatementKind;
 using Iterator = char const*;
+using syntax::Reader;
+using syntax::Token;
 
 /// An expression and the height of its tree.
 struct Node {
     Expr expr;
     std::uint32_t height = 1;
-};
-
-/// A name, a number or a text, without quotes.
-struct Token {
-    std::string text;
-    Span span;
-};
-
-/// What the rules share while one file is read.
-struct Reader {
-    Source const& source;
-    std::uint32_t id;
-    Diagnostics& diagnostics;
-    tree::File file{};
-    syntax::Recovery recovery{source.code};
-    std::vector<std::size_t> open{};   ///< offsets of the open brackets
-    std::vector<std::size_t> minus{};  ///< offsets of the unary minuses around the place; they nest as brackets do
-    std::size_t begin = 0;             ///< of the statement or line
-    Stage stage = Stage::Start;
-    std::optional<std::size_t> brace{};  ///< of the open section, if it has one
-    bool has_failed = false;             ///< the statement or line
-    bool is_outside = false;             ///< the last thing was outside of any section: one report is enough
-    bool is_other_version = false;
-
-    Iterator base() const { return source.code.data(); }
-    std::size_t offset(Iterator at) const { return static_cast<std::size_t>(at - base()); }
-    Span span(Iterator first, Iterator last) const {
-        return {id, static_cast<std::uint32_t>(offset(first)), static_cast<std::uint32_t>(offset(last))};
-    }
-    Span span(std::size_t begin_, std::size_t end) const { return span(base() + begin_, base() + end); }
-
-    std::string_view text(Span of) const { return std::string_view{source.text}.substr(of.begin, of.end - of.begin); }
-
-    /// The end of the last token before `at`.
-    std::size_t last_end(std::size_t at) const {
-        std::size_t const last = source.code.find_last_not_of(" \t\n", at == 0 ? 0 : at - 1);
-        return at == 0 || last == std::string::npos ? 0 : last + 1;
-    }
-
-    void start(Iterator at, Stage at_stage) {
-        begin = std::min(source.code.find_first_not_of(" \t", offset(at)), source.code.size());
-        has_failed = false;
-        stage = at_stage;
-        open.clear();
-        minus.clear();
-    }
-
-    void report(int code, Span where, std::string message, std::string label, std::vector<std::string> notes = {}) {
-        diagnostics.push_back({code, Severity::Error, std::move(message), {{where, std::move(label)}}, std::move(notes)});
-    }
-
-    /// Reports what made a statement or line fail.
-    void fail(x3::expectation_failure<Iterator> const& failure) {
-        std::optional<std::size_t> const innermost = open.empty() ? std::nullopt : std::optional{open.back()};
-        std::size_t const where = std::min(source.code.find_first_not_of(" \t", offset(failure.where())), source.code.size());
-        diagnostics.push_back(syntax::explain({source, id, begin, where, failure.which(), stage, innermost}));
-        has_failed = true;
-    }
 };
 
 struct ReaderTag;
@@ -123,7 +60,7 @@ Reader& reader(Context const& context) {
 Node node_of(ExprKind kind, std::vector<Node>&& operands, Reader const& reader) {
     Node node;
     node.expr.kind = kind;
-    node.expr.span = {reader.id, operands.front().expr.span.begin, operands.back().expr.span.end};
+    node.expr.span = {reader.file.source, operands.front().expr.span.begin, operands.back().expr.span.end};
     for (Node& operand : operands) {
         node.height = std::max(node.height, operand.height + 1);
         node.expr.args.push_back(std::move(operand.expr));
@@ -206,21 +143,20 @@ constexpr auto set_assign = [](auto& ctx) { set_token(ctx, ExprKind::Assign); };
 constexpr auto open_bracket = [](auto& ctx) {
     Reader& in = reader(ctx);
     Iterator const at = x3::_where(ctx).begin() - 1;
-    if (in.open.size() + in.minus.size() >= syntax::deepest_bracket) stop(at, syntax::nested_too_deeply);
+    if (in.is_full()) stop(at, syntax::nested_too_deeply);
     in.open.push_back(in.offset(at));
 };
-/// A name with brackets begins with its name, other brackets with themselves.
-constexpr auto close_bracket = [](auto& ctx) {
-    Reader& in = reader(ctx);
-    Expr& expr = x3::_val(ctx).expr;
-    bool const is_named = expr.kind == ExprKind::Index || expr.kind == ExprKind::Call;
-    if (!is_named) expr.span.begin = static_cast<std::uint32_t>(in.open.back());
-    in.open.pop_back();
+constexpr auto close_named = [](auto& ctx) {
+    reader(ctx).open.pop_back();
     reach(ctx);
+};
+constexpr auto close_bracket = [](auto& ctx) {
+    x3::_val(ctx).expr.span.begin = static_cast<std::uint32_t>(reader(ctx).open.back());
+    close_named(ctx);
 };
 constexpr auto open_minus = [](auto& ctx) {
     Reader& in = reader(ctx);
-    if (in.open.size() + in.minus.size() >= syntax::deepest_bracket) stop(x3::_where(ctx).begin() - 1, syntax::nested_too_deeply);
+    if (in.is_full()) stop(x3::_where(ctx).begin() - 1, syntax::nested_too_deeply);
     in.minus.push_back(in.offset(x3::_where(ctx).begin() - 1));
 };
 
@@ -246,23 +182,16 @@ constexpr auto set_value(StatementKind kind) {
     };
 }
 
-constexpr auto finish_statement = [](auto& ctx) {
-    Reader const& in = reader(ctx);
-    x3::_val(ctx).span = in.span(in.begin, in.last_end(in.offset(x3::_where(ctx).begin())));
-};
+constexpr auto finish_statement = [](auto& ctx) { x3::_val(ctx).span = reader(ctx).started(x3::_where(ctx).begin()); };
 
 constexpr auto add_statement = [](auto& ctx) {
     if (!std::exchange(reader(ctx).has_failed, false)) x3::_val(ctx).statements.push_back(std::move(x3::_attr(ctx)));
 };
 
-constexpr auto is_at_section = [](auto& ctx) {
-    Reader const& in = reader(ctx);
-    x3::_pass(ctx) = syntax::is_section_start(in.source.code, in.offset(x3::_where(ctx).begin()));
-};
-constexpr auto is_at_lone_section = [](auto& ctx) {
-    Reader const& in = reader(ctx);
-    x3::_pass(ctx) = syntax::is_section_start(in.source.code, in.offset(x3::_where(ctx).begin()), true);
-};
+/// A heading; without its `{` only if `or_alone`.
+constexpr auto is_at_section(bool or_alone) {
+    return [or_alone](auto& ctx) { x3::_pass(ctx) = reader(ctx).is_section_start(x3::_where(ctx).begin(), or_alone); };
+}
 
 constexpr auto set_keyword = [](auto& ctx) {
     x3::_val(ctx).keyword = std::move(x3::_attr(ctx).text);
@@ -277,110 +206,27 @@ constexpr auto set_extends = [](auto& ctx) {
     x3::_val(ctx).extends_span = x3::_attr(ctx).span;
 };
 
-constexpr auto extra_word = [](auto& ctx) {
-    Token const& token = x3::_attr(ctx);
-    reader(ctx).report(15, token.span, fmt::format("`{}` does not belong here", token.text), "",
-                       {"a heading is `param {`, `priors wide {` or `priors wide extends base {`"});
-};
-
-/// The keyword must be known; only priors have a name. Whatever it is, what is inside the braces is read.
-constexpr auto check_heading = [](auto& ctx) {
-    Reader& in = reader(ctx);
-    tree::Section& section = x3::_val(ctx);
-    in.is_outside = false;
-    auto const& keywords = syntax::section_keywords();
-    bool const is_known = std::find(keywords.begin(), keywords.end(), section.keyword) != keywords.end();
-    if (!is_known) {
-        std::optional<std::string> meant;
-        in.diagnostics.push_back(syntax::unknown_section(section.keyword_span, section.keyword, section.name_span, section.name, meant));
-        section.keyword = meant.value_or("");
-    } else if (section.keyword != "priors" && !(section.name.empty() && section.extends.empty())) {
-        Span const extra = section.name.empty() ? section.extends_span : section.name_span;
-        in.report(15, extra, fmt::format("`{}` has no name", section.keyword), "only `priors` have one");
-    } else if (section.name.empty() && !section.extends.empty()) {
-        in.report(15, section.extends_span, "priors without a name extend nothing", "priors without a name always apply",
-                  {"a set that is chosen with --priors has a name: `priors wide extends base {`"});
-    }
-    if (section.keyword != "priors") section.name.clear(), section.extends.clear();
-};
-
-constexpr auto open_section = [](auto& ctx) { reader(ctx).brace = reader(ctx).offset(x3::_where(ctx).begin() - 1); };
-
-constexpr auto close_section = [](auto& ctx) {
-    Reader const& in = reader(ctx);
-    x3::_val(ctx).span = in.span(x3::_val(ctx).keyword_span.begin, in.offset(x3::_where(ctx).begin()));
-};
-
-constexpr auto miss_open = [](auto& ctx) {
-    Reader& in = reader(ctx);
-    std::size_t const end = in.last_end(in.offset(x3::_where(ctx).begin()));
-    in.brace.reset();
-    in.report(13, in.span(end, end), "a section without `{`", "expected `{` here");
-};
-
-constexpr auto miss_close = [](auto& ctx) {
-    Reader& in = reader(ctx);
-    x3::_val(ctx).span = in.span(x3::_val(ctx).keyword_span.begin, in.last_end(in.offset(x3::_where(ctx).begin())));
-    if (!in.brace) return;  // reported, and nobody knows where it was to end
-    std::size_t const end = in.last_end(in.offset(x3::_where(ctx).begin()));
-    in.report(13, in.span(end, end), fmt::format("the section `{}` is not closed", in.text(x3::_val(ctx).keyword_span)),
-              "expected `}` here");
-    in.diagnostics.back().labels.push_back({in.span(*in.brace, *in.brace + 1), "opened here"});
-};
-
-constexpr auto add_section = [](auto& ctx) {
-    if (!x3::_attr(ctx).keyword.empty()) reader(ctx).file.sections.push_back(std::move(x3::_attr(ctx)));
-};
-
-constexpr auto stray_close = [](auto& ctx) {
-    Reader& in = reader(ctx);
-    Iterator const at = x3::_where(ctx).begin();
-    if (!std::exchange(in.is_outside, true)) in.report(13, in.span(at - 1, at), "`}` closes nothing", "no section is open here");
-};
+constexpr auto extra_word = [](auto& ctx) { reader(ctx).extra_word(x3::_attr(ctx)); };
+constexpr auto check_heading = [](auto& ctx) { reader(ctx).check_heading(x3::_val(ctx)); };
+constexpr auto open_section = [](auto& ctx) { reader(ctx).open_section(x3::_where(ctx).begin() - 1); };
+constexpr auto miss_open = [](auto& ctx) { reader(ctx).miss_open(x3::_where(ctx).begin()); };
+constexpr auto close_section = [](auto& ctx) { reader(ctx).close_section(x3::_val(ctx), x3::_where(ctx).begin()); };
+constexpr auto miss_close = [](auto& ctx) { reader(ctx).miss_close(x3::_val(ctx), x3::_where(ctx).begin()); };
+constexpr auto stray_close = [](auto& ctx) { reader(ctx).stray_close(x3::_where(ctx).begin() - 1); };
+constexpr auto add_section = [](auto& ctx) { reader(ctx).add(std::move(x3::_attr(ctx))); };
 
 constexpr auto is_readable = [](auto& ctx) { x3::_pass(ctx) = !reader(ctx).is_other_version; };
-
-constexpr auto set_version = [](auto& ctx) {
-    Reader& in = reader(ctx);
-    Token const& token = x3::_attr(ctx);
-    int version = 0;
-    std::from_chars(token.text.data(), token.text.data() + token.text.size(), version);
-    bool const is_first = in.file.sections.empty() && in.file.uses.empty() && in.file.model.empty() && !in.file.version;
-    if (!is_first) {
-        in.report(10, in.span(in.begin, token.span.end), "the version line comes first", "", {"move it to the top of the file"});
-    } else if (token.text != "1") {
-        in.report(10, token.span, fmt::format("version {} of the language", token.text), "this bam reads version 1");
-        in.is_other_version = true;
-    } else {
-        in.file.version = version;
-        in.file.version_span = in.span(in.begin, token.span.end);
-    }
-};
-
-constexpr auto set_model = [](auto& ctx) {
-    Reader& in = reader(ctx);
-    Token& token = x3::_attr(ctx);
-    if (in.file.model.empty()) {
-        in.file.model = std::move(token.text);
-        in.file.model_span = token.span;
-    } else {
-        in.report(14, token.span, "a second name for the model", "a file has one `model` line");
-        in.diagnostics.back().labels.push_back({in.file.model_span, "the first"});
-    }
-};
-
-constexpr auto add_use = [](auto& ctx) {
-    Reader& in = reader(ctx);
-    Token& token = x3::_attr(ctx);
-    in.file.uses.push_back({in.span(in.begin, token.span.end), std::move(token.text), token.span});
-};
+constexpr auto set_version = [](auto& ctx) { reader(ctx).set_version(x3::_attr(ctx)); };
+constexpr auto set_model = [](auto& ctx) { reader(ctx).set_model(x3::_attr(ctx)); };
+constexpr auto add_use = [](auto& ctx) { reader(ctx).add_use(x3::_attr(ctx)); };
 
 // ---- what a rule does when it has matched, and when it has failed ----------------------------------------------------------------------
 
 struct TokenRule {
     template <typename Context>
     void on_success(Iterator const& first, Iterator const& last, Token& token, Context const& context) {
-        token.span = reader(context).span(first, last);
+        Reader const& in = reader(context);
+        token.span = in.span(in.offset(first), in.offset(last));
         bool const is_quoted = *first == '"';
         token.text = is_quoted ? std::string{first + 1, last - 1} : std::string{first, last};
     }
@@ -392,9 +238,7 @@ struct StatementId {
     template <typename Context>
     x3::error_handler_result on_error(Iterator& first, Iterator const&, x3::expectation_failure<Iterator> const& failure,
                                       Context const& context) {
-        Reader& in = reader(context);
-        in.fail(failure);
-        first = in.base() + in.recovery.find_end(in.begin, in.offset(failure.where()));
+        first = reader(context).fail_statement(failure.where(), failure.which());
         return x3::error_handler_result::accept;
     }
 };
@@ -403,24 +247,17 @@ struct LineId {
     template <typename Context>
     x3::error_handler_result on_error(Iterator& first, Iterator const& last, x3::expectation_failure<Iterator> const& failure,
                                       Context const& context) {
-        reader(context).fail(failure);
+        reader(context).fail(failure.where(), failure.which());
         first = std::find(first, last, '\n');
         return x3::error_handler_result::accept;
     }
 };
 
-/// Reports the first of what is outside of any section, passes over it all.
 struct OutsideId {
     template <typename Context>
     x3::error_handler_result on_error(Iterator& first, Iterator const&, x3::expectation_failure<Iterator> const& failure,
                                       Context const& context) {
-        Reader& in = reader(context);
-        in.start(failure.where(), Stage::Line);
-        std::size_t const begin = in.begin;
-        std::size_t const end = in.recovery.find_end(begin, begin);
-        if (!std::exchange(in.is_outside, true))
-            in.diagnostics.push_back(syntax::outside(in.source.code, in.span(begin, std::max(in.last_end(end), begin + 1))));
-        first = in.base() + end;
+        first = reader(context).skip_outside(failure.where());
         return x3::error_handler_result::accept;
     }
 };
@@ -495,8 +332,8 @@ auto const unary_def = (x3::lit('-')[open_minus] > unary[negate]) | power[take];
 auto const power_def = postfix[take] >> -('^' > exponent[join(ExprKind::Power)]);
 auto const exponent_def = (x3::lit('-')[open_minus] > postfix[negate]) | postfix[take];
 auto const postfix_def = primary[take] >> *x3::lit('\'')[transpose];
-auto const indices = list_start[become(ExprKind::Index)] > arguments[set_arguments] > close_square[close_bracket];
-auto const call = call_start[become(ExprKind::Call)] > (&x3::lit(')') | arguments[set_arguments]) > close_call[close_bracket];
+auto const indices = list_start[become(ExprKind::Index)] > arguments[set_arguments] > close_square[close_named];
+auto const call = call_start[become(ExprKind::Call)] > (&x3::lit(')') | arguments[set_arguments]) > close_call[close_named];
 auto const list = list_start[become(ExprKind::List)] > arguments[set_arguments] > close_square[close_bracket];
 auto const primary_def = numeral[set_number] | quoted[set_text] | (name[set_name] >> -(indices | call)) |
                          (call_start > expression[take] > close_round[close_bracket]) | list;
@@ -518,8 +355,8 @@ auto const heading = name[set_keyword] >> -(!word("extends") >> name[set_section
                      *name[extra_word];
 auto const open_brace = (newlines >> x3::lit('{')[open_section]) | x3::eps[miss_open];
 auto const close_brace = x3::lit('}')[close_section] | x3::eps[miss_close];
-auto const body = *(separator | (!x3::lit('}') >> !x3::eoi >> !x3::eps[is_at_section] >> statement[add_statement]));
-auto const section_def = x3::eps[is_at_lone_section] >> heading >> x3::eps[check_heading] >> open_brace >> body >> close_brace;
+auto const body = *(separator | (!x3::lit('}') >> !x3::eoi >> !x3::eps[is_at_section(false)] >> statement[add_statement]));
+auto const section_def = x3::eps[is_at_section(true)] >> heading >> x3::eps[check_heading] >> open_brace >> body >> close_brace;
 
 auto const line_def = x3::eps[start_line] >> ((word("bam") > digits[set_version]) | (word("model") > name[set_model]) |
                                               (word("use") > quoted[add_use])) > line_end;
@@ -539,7 +376,6 @@ BOOST_SPIRIT_DEFINE(statement, section, line, outside, file)
 tree::File parse(Sources const& sources, std::uint32_t source, Diagnostics& diagnostics) {
     Source const& text = sources[source];
     Reader in{text, source, diagnostics};
-    in.file.source = source;
     Iterator first = text.code.data();
     Iterator const last = first + text.code.size();
     x3::phrase_parse(first, last, x3::with<ReaderTag>(std::ref(in))[file], blank);

@@ -1,5 +1,6 @@
 // Codes of this file:
 //   BAM0011  an unknown section
+//   BAM0012  something outside of any section
 //   BAM0020  something else was expected
 //   BAM0021  an unclosed bracket, or one that was never opened
 //   BAM0022  nested too deeply
