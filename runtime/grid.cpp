@@ -8,14 +8,10 @@ namespace bam {
 
 std::size_t Grid::size(Extent extent) const {
     switch (extent) {
-        case Extent::One:
-            return 1;
-        case Extent::Sequence:
-            return sequences;
-        case Extent::Time:
-            return steps;
-        case Extent::Cell:
-            return cells();
+        case Extent::One: return 1;
+        case Extent::Sequence: return sequences;
+        case Extent::Time: return steps;
+        case Extent::Cell: return cells();
     }
     return 0;
 }
