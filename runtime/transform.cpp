@@ -63,7 +63,7 @@ std::string as_written(std::string_view name) {
     bool const is_identifier = !name.empty() && !is_digit(name.front()) &&
                                std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
     if (is_identifier) return std::string(name);
-    return is_quotable(name) ? fmt::format("\"{}\"", name) : "";
+    return !name.empty() && is_quotable(name) ? fmt::format("\"{}\"", name) : "";
 }
 
 class Evaluator {
@@ -143,14 +143,10 @@ void Evaluator::check_columns(ColumnExpr const& expression) {
 
 Evaluator::Values Evaluator::values(ColumnExpr const& expression) {
     switch (expression.op) {
-        case ColumnOp::Number:
-            return Values(table_.rows(), expression.value);
-        case ColumnOp::Column:
-            return numbers(expression);
-        case ColumnOp::Standardize:
-            return standardize(expression);
-        default:
-            break;
+        case ColumnOp::Number: return Values(table_.rows(), expression.value);
+        case ColumnOp::Column: return numbers(expression);
+        case ColumnOp::Standardize: return standardize(expression);
+        default: break;
     }
     if (auto const comparison = find_text_comparison(expression)) return compare_text(expression, *comparison);
     return combine(expression);
@@ -340,15 +336,12 @@ std::optional<Link> find_link(ColumnExpr const& expression) {
         case ColumnOp::Exp:
         case ColumnOp::Log:
         case ColumnOp::Sqrt:
-        case ColumnOp::Standardize:
-            return Link{&expression.args[0], 0, false};
+        case ColumnOp::Standardize: return Link{&expression.args[0], 0, false};
         case ColumnOp::Add:
         case ColumnOp::Subtract:
         case ColumnOp::Multiply:
-        case ColumnOp::Divide:
-            break;
-        default:
-            return std::nullopt;
+        case ColumnOp::Divide: break;
+        default: return std::nullopt;
     }
     auto const left = find_constant(expression.args[0]);
     auto const right = find_constant(expression.args[1]);
@@ -388,29 +381,20 @@ double invert(ColumnExpr const& expression, Learnt const& learnt, double value) 
     auto const [operand, constant, is_constant_first] = link_of(expression);
     auto const go_on = [&, inner = operand](double inner_value) { return invert(*inner, learnt, inner_value); };
     switch (expression.op) {
-        case ColumnOp::Negate:
-            return go_on(-value);
-        case ColumnOp::Add:
-            return go_on(value - constant);
-        case ColumnOp::Subtract:
-            return go_on(is_constant_first ? constant - value : value + constant);
-        case ColumnOp::Multiply:
-            return go_on(value / constant);
-        case ColumnOp::Divide:
-            return go_on(value * constant);
-        case ColumnOp::Exp:
-            return go_on(value > 0 ? std::log(value) : -std::numeric_limits<double>::infinity());
-        case ColumnOp::Log:
-            return go_on(std::exp(value));
-        case ColumnOp::Sqrt:
-            return go_on(value > 0 ? value * value : 0);
+        case ColumnOp::Negate: return go_on(-value);
+        case ColumnOp::Add: return go_on(value - constant);
+        case ColumnOp::Subtract: return go_on(is_constant_first ? constant - value : value + constant);
+        case ColumnOp::Multiply: return go_on(value / constant);
+        case ColumnOp::Divide: return go_on(value * constant);
+        case ColumnOp::Exp: return go_on(value > 0 ? std::log(value) : -std::numeric_limits<double>::infinity());
+        case ColumnOp::Log: return go_on(std::exp(value));
+        case ColumnOp::Sqrt: return go_on(value > 0 ? value * value : 0);
         case ColumnOp::Standardize: {
             std::size_t const mean = constants_inside(expression);
             if (mean + 2 > learnt.constants.size()) throw std::logic_error("a transform was learnt from another expression");
             return go_on(learnt.constants[mean] + learnt.constants[mean + 1] * value);
         }
-        default:
-            return value;
+        default: return value;
     }
 }
 

@@ -153,6 +153,8 @@ TEST_CASE("transform: a column that is not there") {
     CHECK(two.diagnostics.size() == 2);
     Evaluation const many("x", column("x"), "a1,a2,a3,a4,a5,a6,a7,a8,a9,a10,a11,a12,a13,a14\n1,2,3,4,5,6,7,8,9,10,11,12,13,14\n");
     CHECK(many.diagnostics.front().notes.back().ends_with("`a11`, `a12` and 2 more"));
+    CHECK(Evaluation("\"\"", column(""), "a,\n1,2\n").described() ==
+          "BAM0420 the table has no column ``\n1:1 [\"\"] not in the table\n= its columns are `a`\n");
     Evaluation const compared("Sx == \"F\"", call(ColumnOp::Equal, column("Sx"), text("F")), "Sex\nF\n");
     CHECK(compared.fixed_line() == "Sex == \"F\"");
 }
@@ -287,30 +289,14 @@ ColumnExpr random_chain(std::mt19937& random, int length) {
     for (int i = 0; i < length; ++i) {
         double const sign = random() % 2 == 0 ? 1 : -1;
         switch (random() % 9) {
-            case 0:
-                chain = call(ColumnOp::Negate, chain);
-                break;
-            case 1:
-                chain = call(ColumnOp::Add, chain, number(sign * uniform(random)));
-                break;
-            case 2:
-                chain = call(ColumnOp::Add, number(uniform(random)), chain);
-                break;
-            case 3:
-                chain = call(ColumnOp::Subtract, chain, number(uniform(random)));
-                break;
-            case 4:
-                chain = call(ColumnOp::Subtract, number(uniform(random)), chain);
-                break;
-            case 5:
-                chain = call(ColumnOp::Multiply, number(sign * uniform(random)), chain);
-                break;
-            case 6:
-                chain = call(ColumnOp::Divide, chain, number(sign * uniform(random)));
-                break;
-            case 7:
-                chain = call(ColumnOp::Standardize, chain);
-                break;
+            case 0: chain = call(ColumnOp::Negate, chain); break;
+            case 1: chain = call(ColumnOp::Add, chain, number(sign * uniform(random))); break;
+            case 2: chain = call(ColumnOp::Add, number(uniform(random)), chain); break;
+            case 3: chain = call(ColumnOp::Subtract, chain, number(uniform(random))); break;
+            case 4: chain = call(ColumnOp::Subtract, number(uniform(random)), chain); break;
+            case 5: chain = call(ColumnOp::Multiply, number(sign * uniform(random)), chain); break;
+            case 6: chain = call(ColumnOp::Divide, chain, number(sign * uniform(random))); break;
+            case 7: chain = call(ColumnOp::Standardize, chain); break;
             default: {
                 // Through exp everything is positive, and log and sqrt are defined.
                 chain = call(ColumnOp::Exp, call(ColumnOp::Standardize, chain));
