@@ -124,6 +124,7 @@ class Bindings {
     explicit Bindings(Workspace& workspace) : workspace_(workspace), model_(workspace.model), columns_(workspace) {}
 
     void run() {
+        workspace_.each_statement("table", [&](Statement const& s) { written_.insert(s.lhs.text); });
         workspace_.each_statement("table", [&](Statement const& s) { add(s); });
         if (workspace_.has_table) refuse_unbound();
     }
@@ -137,7 +138,11 @@ class Bindings {
             return;
         }
         Name const* const name = workspace_.find(s.lhs.text);
-        if (!name) return workspace_.unknown_name(s.lhs.text, s.lhs.span, "dim or data", {NameKind::Dim, NameKind::Data});
+        if (!name) {
+            std::vector<std::string> candidates = workspace_.names_of({NameKind::Dim, NameKind::Data});
+            std::erase_if(candidates, [&](std::string const& candidate) { return written_.contains(candidate); });
+            return workspace_.unknown_name(s.lhs.text, s.lhs.span, "dim or data", candidates);
+        }
         auto const [it, is_new] = bound_.emplace(s.lhs.text, s.lhs.span);
         if (!is_new) {
             workspace_.error(141, s.lhs.span, fmt::format("`{}` is bound twice", s.lhs.text), "here")
@@ -300,9 +305,10 @@ class Bindings {
             bool const is_read = std::any_of(model_.symbols.begin(), model_.symbols.end(), [&](Symbol const& symbol) {
                 return symbol.kind == SymbolKind::Data && std::find(symbol.dims.begin(), symbol.dims.end(), dim) != symbol.dims.end();
             });
-            bool const needs_column = d.role != Role::Labelled || is_read || !d.size;
+            // Without a column for it, every row is of one sequence; without a time dim, each is one of its own.
+            bool const needs_column = d.role == Role::Time || (d.role == Role::Labelled && (is_read || !d.size));
             if (!needs_column || bound_.contains(d.name)) continue;
-            std::string const example = d.role == Role::Time ? "order(...)" : d.role == Role::Sequence ? "..." : "[...]";
+            char const* const example = d.role == Role::Time ? "order(...)" : "[...]";
             std::string note = fmt::format("add `{} = {}` to the table section", d.name, example);
             if (d.role == Role::Labelled && !is_read)
                 note = fmt::format("no data are over it, so it needs a size: `{} = 2` in dims, or --dim {}=2", d.name, d.name);
@@ -326,6 +332,7 @@ class Bindings {
     Workspace& workspace_;
     Model& model_;
     Columns columns_;
+    std::set<std::string> written_;  ///< on the left of any entry
     std::map<std::string, Span> bound_;
 };
 

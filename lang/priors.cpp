@@ -108,7 +108,8 @@ class Priors {
             bool const is_circle = std::find(path.begin(), path.end(), at->name) != path.end();
             path.push_back(at->name);
             if (!is_circle) continue;
-            if (at != &section) return;  // reported at a member of the circle
+            bool const is_first = *std::min_element(path.begin(), path.end()) == section.name;
+            if (at != &section || !is_first) return;  // reported at another member of the circle
             std::string circle;
             for (std::string const& name : path) circle += (circle.empty() ? "" : " -> ") + name;
             workspace_.error(127, section.extends_span, "prior sets in a circle: " + circle);

@@ -58,6 +58,16 @@ Value Algebra::multiply(Operand const& a, Operand const& b, Span span) {
 void Algebra::product_does_not_fit(Operand const& a, Operand const& b, Span span) {
     Shape const& left = a.value.shape;
     Shape const& right = b.value.shape;
+    auto const is_state = [&](Operand const& operand) {
+        return workspace_.model.terms.any(operand.value.term, [](Node const& node) { return node.op == Op::Previous; });
+    };
+    if (is_state(a) || is_state(b)) {
+        Diagnostic& d = workspace_.error(210, span, "the recurrence mixes its entries");
+        d.labels.push_back({a.expr.span, describe(a)});
+        d.labels.push_back({b.expr.span, describe(b)});
+        d.notes.push_back("the previous step of a state is multiplied by a scalar, by `diag` of a vector, or elementwise with `.*`");
+        return;
+    }
     std::string const x = as_operand(workspace_, a.expr);
     std::string const y = as_operand(workspace_, b.expr);
     std::string message = fmt::format("the product of {} and {} has no meaning", workspace_.to_text(left), workspace_.to_text(right));
@@ -142,8 +152,9 @@ bool Algebra::may_be_nonlinear(Operand const& a, std::string const& what, bool i
 Value Algebra::divide(Operand const& a, Operand const& b, Span span, bool is_report) {
     if (!a.value.is_known || !b.value.is_known) return {};
     Terms& terms = workspace_.model.terms;
-    if (b.value.is_open || !b.value.shape.is_scalar()) {
-        workspace_.error(112, b.expr.span, "division by something that is not a scalar", b.value.is_open ? "a state" : describe(b));
+    if (b.value.is_open) return a.value;  // refused once its shape is known
+    if (!b.value.shape.is_scalar()) {
+        workspace_.error(112, b.expr.span, "division by something that is not a scalar", describe(b));
         return {};
     }
     if (terms.is_constant(b.value.term, 0)) {
@@ -158,12 +169,13 @@ Value Algebra::divide(Operand const& a, Operand const& b, Span span, bool is_rep
 Value Algebra::power(Operand const& a, Operand const& exponent, Span span, bool is_report) {
     if (!a.value.is_known || !exponent.value.is_known) return {};
     Terms& terms = workspace_.model.terms;
-    if (terms[exponent.value.term].op != Op::Constant || exponent.value.is_open) {
+    if (a.value.is_open || exponent.value.is_open) return a.value;
+    if (terms[exponent.value.term].op != Op::Constant) {
         workspace_.error(112, exponent.expr.span, "a power that is not a number");
         return {};
     }
     double const n = terms.constant_value(exponent.value.term);
-    if (!a.value.is_open && terms[a.value.term].op == Op::Constant && a.value.shape.is_scalar()) {
+    if (terms[a.value.term].op == Op::Constant && a.value.shape.is_scalar()) {
         double const result = std::pow(terms.constant_value(a.value.term), n);
         if (std::isfinite(result)) return {terms.constant(result), {}, true};
         workspace_.error(112, span, "a power that is not a finite number");

@@ -7,6 +7,11 @@
 #include "nearest.hpp"
 
 namespace bam {
+namespace {
+
+constexpr std::size_t most_names = 12;  ///< that a message lists
+
+}  // namespace
 
 Axes Shape::axes() const {
     Axes result;
@@ -63,17 +68,21 @@ std::string Workspace::list_dims(std::vector<DimId> const& dims) const {
     return "[" + out + "]";
 }
 
-void Workspace::unknown_name(std::string_view name, Span span, std::string const& what, std::vector<NameKind> const& kinds) {
-    if (is_trial || !unknown.emplace(name).second) return;
-    std::vector<std::string> candidates;
-    for (auto const& [candidate, meaning] : names) {
-        if (kinds.empty() || std::find(kinds.begin(), kinds.end(), meaning.kind) != kinds.end()) candidates.push_back(candidate);
+std::vector<std::string> Workspace::names_of(std::vector<NameKind> const& kinds) const {
+    std::vector<std::string> result;
+    for (auto const& [name, meaning] : names) {
+        if (std::find(kinds.begin(), kinds.end(), meaning.kind) != kinds.end()) result.push_back(name);
     }
+    return result;
+}
+
+void Workspace::unknown_name(std::string_view name, Span span, std::string const& what, std::vector<std::string> const& candidates) {
+    if (is_trial || !unknown.emplace(name).second) return;
     Diagnostic& d = error(102, span, fmt::format("there is no {} `{}`", what, name));
     if (auto const near = nearest(name, candidates)) {
         d.notes.push_back(hint(*near));
         d.labels.push_back({find(*near)->span, fmt::format("`{}` is declared here", *near)});
-    } else if (!candidates.empty() && candidates.size() <= 12) {
+    } else if (!candidates.empty() && candidates.size() <= most_names) {
         d.notes.push_back("there are " + enumerate(candidates));
     }
 }

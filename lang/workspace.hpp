@@ -115,8 +115,12 @@ struct Workspace {
     std::string to_text(Shape const& shape) const;
     std::string list_dims(std::vector<DimId> const& dims) const;
     std::vector<DimId> labelled_dims(SymbolId symbol) const;
-    /// BAM0102 with near misses among names of the given kinds (all if empty); each name once.
-    void unknown_name(std::string_view name, Span span, std::string const& what, std::vector<NameKind> const& kinds);
+    std::vector<std::string> names_of(std::vector<NameKind> const& kinds) const;
+    /// BAM0102 with near misses; each name once.
+    void unknown_name(std::string_view name, Span span, std::string const& what, std::vector<std::string> const& candidates);
+    void unknown_name(std::string_view name, Span span, std::string const& what, std::vector<NameKind> const& kinds) {
+        unknown_name(name, span, what, names_of(kinds));
+    }
     /// Calls `visit` on the statements of every section of that keyword, in order.
     template <typename Visit>
     void each_statement(std::string_view keyword, Visit visit) const {
@@ -163,8 +167,10 @@ std::optional<std::vector<Region>> read_regions(Workspace& workspace, tree::Expr
 /// `t > 0`, `t = 0`, `t = 1..3` on the time dim; nothing if it is none of these. Refused ranges are reported and whole.
 std::optional<Region> read_steps(Workspace& workspace, tree::Expr const& index);
 
-/// The value of an expression of a definition, a mean or a spread.
-Value lower(Workspace& workspace, tree::Expr const& expr, bool is_report = false);
+/// The value of a mean or a spread.
+Value lower(Workspace& workspace, tree::Expr const& expr);
+/// The value of the right-hand side of a definition; it may mention itself one step back, where it has that shape, or an open one.
+Value lower_definition(Workspace& workspace, SymbolId definition, tree::Expr const& expr, std::optional<Shape> shape);
 /// The value of a definition, read now if it was not yet.
 Value const& value_of(Workspace& workspace, SymbolId definition, Span use);
 /// A number, from an expression of numbers; reported otherwise.
