@@ -36,7 +36,8 @@ struct ZigguratLayer {
 };
 extern std::array<ZigguratLayer, 256> const ziggurat_layers;
 
-/// Where a Gaussian draw takes its standard normals from: a stream, or numbers chosen by someone who wants to see the mean and the spread of what is drawn.
+/// Where a Gaussian draw takes its standard normals from: a stream, or numbers chosen by someone who wants to see the mean and the spread
+/// of what is drawn.
 class NormalSource {
   public:
     virtual double normal() = 0;

@@ -11,6 +11,7 @@
 #include <map>
 #include <numeric>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,18 +23,26 @@ namespace {
 
 std::string const folder = std::string(BAM_TEST_DIR) + "/fixtures/convergence/";
 
-std::vector<std::vector<std::string>> read_csv(std::string const& name) {
+struct Table {
+    std::vector<std::string> cells;  // by row
+    std::size_t columns = 0;
+
+    std::size_t rows() const { return cells.size() / columns; }
+    std::string const& at(std::size_t row, std::size_t column) const { return cells[row * columns + column]; }
+};
+
+Table read_csv(std::string const& name) {
     std::ifstream file(folder + name);
-    REQUIRE_MESSAGE(file.good(), name);
-    std::vector<std::vector<std::string>> rows;
+    if (!file) throw std::runtime_error("no fixture " + name);
     std::string line;
-    std::getline(file, line);  // the heading
+    std::getline(file, line);
+    Table table;
+    table.columns = static_cast<std::size_t>(std::count(line.begin(), line.end(), ',')) + 1;
     while (std::getline(file, line)) {
         std::istringstream cells(line);
-        rows.emplace_back();
-        for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+        for (std::string cell; std::getline(cells, cell, ',');) table.cells.push_back(cell);
     }
-    return rows;
+    return table;
 }
 
 double number(std::string const& text) {
@@ -47,10 +56,12 @@ struct Case {
 };
 
 Case read_case(std::string const& name) {
-    auto const rows = read_csv(name + ".csv");
-    Case result{{}, rows.size(), rows.front().size()};
+    Table const table = read_csv(name + ".csv");
+    Case result;
+    result.draws = table.rows();
+    result.chains = table.columns;
     for (std::size_t chain = 0; chain < result.chains; ++chain) {
-        for (auto const& row : rows) result.values.push_back(number(row[chain]));
+        for (std::size_t draw = 0; draw < result.draws; ++draw) result.values.push_back(number(table.at(draw, chain)));
     }
     return result;
 }
@@ -94,7 +105,7 @@ std::map<std::string, std::vector<Statistic>> const statistics{
     {"q100", {quantile_at(1)}},
     {"rhat", {of_summary<&QuantitySummary::rhat>, rhat}},
     {"ess_bulk", {of_summary<&QuantitySummary::ess_bulk>, ess_bulk}},
-    {"ess_tail", {of_summary<&QuantitySummary::ess_tail>, static_cast<double (*)(ChainDraws const&)>(ess_tail)}},
+    {"ess_tail", {of_summary<&QuantitySummary::ess_tail>, ess_tail}},
     {"ess_mean", {ess_mean}},
     {"ess_sd", {ess_sd}},
     {"mcse_mean", {of_summary<&QuantitySummary::mcse_mean>, mcse_mean}},
@@ -105,21 +116,23 @@ std::map<std::string, std::vector<Statistic>> const statistics{
 
 TEST_CASE("convergence statistics are those of the R package posterior") {
     std::map<std::string, Case> cases;
-    for (auto const& row : read_csv("expected.csv")) {
-        std::string const& name = row[0];
+    Table const table = read_csv("expected.csv");
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+        std::string const& name = table.at(row, 0);
+        std::string const& statistic = table.at(row, 1);
+        double const expected = number(table.at(row, 2));
         if (!cases.contains(name)) cases[name] = read_case(name);
-        for (Statistic const& statistic : statistics.at(row[1])) {
-            double const value = statistic(cases[name].view());
-            double const expected = number(row[2]);
+        for (Statistic const& compute : statistics.at(statistic)) {
+            double const value = compute(cases[name].view());
             CAPTURE(name);
-            CAPTURE(row[1]);
+            CAPTURE(statistic);
             CAPTURE(value);
             CAPTURE(expected);
-            if (name == "all_stuck" && row[1] == "rhat") {
+            if (name == "all_stuck" && statistic == "rhat") {
                 CHECK(std::isinf(value));  // divided by a variance of 0, which posterior has as 1e-30
-                continue;
+            } else {
+                CHECK(is_near(value, expected));
             }
-            CHECK(is_near(value, expected));
         }
     }
     CHECK(cases.size() >= 37);
