@@ -12,43 +12,26 @@ namespace bam {
 
 double apply(ColumnOp op, double left, double right) {
     switch (op) {
-        case ColumnOp::Negate:
-            return -left;
-        case ColumnOp::Add:
-            return left + right;
-        case ColumnOp::Subtract:
-            return left - right;
-        case ColumnOp::Multiply:
-            return left * right;
-        case ColumnOp::Divide:
-            return left / right;
-        case ColumnOp::Power:
-            return std::pow(left, right);
-        case ColumnOp::Equal:
-            return left == right ? 1 : 0;
-        case ColumnOp::NotEqual:
-            return left != right ? 1 : 0;
-        case ColumnOp::Less:
-            return left < right ? 1 : 0;
-        case ColumnOp::LessEqual:
-            return left <= right ? 1 : 0;
-        case ColumnOp::Greater:
-            return left > right ? 1 : 0;
-        case ColumnOp::GreaterEqual:
-            return left >= right ? 1 : 0;
-        case ColumnOp::Exp:
-            return std::exp(left);
-        case ColumnOp::Log:
-            return std::log(left);
-        case ColumnOp::Sqrt:
-            return std::sqrt(left);
-        case ColumnOp::Abs:
-            return std::abs(left);
+        case ColumnOp::Negate: return -left;
+        case ColumnOp::Add: return left + right;
+        case ColumnOp::Subtract: return left - right;
+        case ColumnOp::Multiply: return left * right;
+        case ColumnOp::Divide: return left / right;
+        case ColumnOp::Power: return std::pow(left, right);
+        case ColumnOp::Equal: return left == right ? 1 : 0;
+        case ColumnOp::NotEqual: return left != right ? 1 : 0;
+        case ColumnOp::Less: return left < right ? 1 : 0;
+        case ColumnOp::LessEqual: return left <= right ? 1 : 0;
+        case ColumnOp::Greater: return left > right ? 1 : 0;
+        case ColumnOp::GreaterEqual: return left >= right ? 1 : 0;
+        case ColumnOp::Exp: return std::exp(left);
+        case ColumnOp::Log: return std::log(left);
+        case ColumnOp::Sqrt: return std::sqrt(left);
+        case ColumnOp::Abs: return std::abs(left);
         case ColumnOp::Number:
         case ColumnOp::Column:
         case ColumnOp::Standardize:
-        case ColumnOp::Text:
-            break;
+        case ColumnOp::Text: break;
     }
     throw std::logic_error("a column expression has no such operation");
 }

@@ -80,18 +80,10 @@ TEST_CASE("nearest: property: one random edit of a name of three or more letters
         std::string edited = name;
         std::size_t const at = random() % (name.size() - 1);
         switch (random() % 4) {
-            case 0:
-                edited.insert(at, 1, letter());
-                break;
-            case 1:
-                edited.erase(at, 1);
-                break;
-            case 2:
-                edited[at] = letter();
-                break;
-            default:
-                std::swap(edited[at], edited[at + 1]);
-                break;
+            case 0: edited.insert(at, 1, letter()); break;
+            case 1: edited.erase(at, 1); break;
+            case 2: edited[at] = letter(); break;
+            default: std::swap(edited[at], edited[at + 1]); break;
         }
         CAPTURE(name);
         CAPTURE(edited);
