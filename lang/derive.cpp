@@ -116,6 +116,14 @@ class Deriver {
         return found;
     }
 
+    /// The same recurrence under the plain names of its axes: inside a sum it goes by those of the sum.
+    Term plain(Term scan) {
+        for (Axis axis : Axes(model_.terms.axes(scan))) {
+            if (axis.copy != 0) scan = model_.terms.rename(scan, axis, {axis.dim, 0});
+        }
+        return scan;
+    }
+
     // ---- blocks outside of recurrences: joint, or Markov where the previous step occurs ----
 
     void joint(Conditional& conditional, std::vector<std::uint32_t> const& factors) {
@@ -184,7 +192,8 @@ class Deriver {
         }
         std::vector<Term> scans;
         for (std::uint32_t f : factors) {
-            for (Term scan : scans_with(model_.factors[f].residual, symbol)) {
+            for (Term found : scans_with(model_.factors[f].residual, symbol)) {
+                Term const scan = plain(found);
                 if (std::find(scans.begin(), scans.end(), scan) == scans.end()) scans.push_back(scan);
             }
         }
@@ -231,8 +240,9 @@ class Deriver {
     bool add_readout(Conditional& conditional, std::uint32_t f) {
         // Each swept recurrence becomes a leaf, in which the residual is affine.
         Term const residual = model_.terms.substitute(model_.factors[f].residual, [&](Term term, Term& replacement) {
+            if (model_.terms[term].op != Op::Scan) return false;
             for (std::size_t s = 0; s < conditional.states.size(); ++s) {
-                if (conditional.states[s].scan != term) continue;
+                if (conditional.states[s].scan != plain(term)) continue;
                 replacement = model_.terms.leaf(Op::Previous, s, model_.terms.axes(term));
                 return true;
             }

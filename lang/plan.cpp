@@ -2,6 +2,7 @@
 #include "plan.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "layout.hpp"
 #include "passes.hpp"
@@ -97,7 +98,51 @@ class Planner {
         return plan;
     }
 
+    LaggedOutput lagged_output(SymbolId output) {
+        LaggedOutput result;
+        result.variable = numbering_.variables.at(output);
+        for (std::uint32_t f = 0; f < model_.factors.size(); ++f) {
+            Term const residual = model_.factors[f].residual;
+            result.is_inside_recurrence = result.is_inside_recurrence || model_.terms.any(residual, [&](Node const& node) {
+                return node.op == Op::Scan && std::any_of(node.args.begin(), node.args.end(), [&](Term arg) { return model_.terms.any(arg, [&](Node const& inner) { return is_lag_of(inner, output); }); });
+            });
+            if (result.is_inside_recurrence) return result;
+            std::set<std::uint16_t> lags;
+            for (Term term : model_.terms.postorder(std::vector<Term>{residual})) {
+                Node const& node = model_.terms[term];
+                if (node.op == Op::Data && is_lag_of(node, output)) lags.insert(node.lag);
+            }
+            for (std::uint16_t lag : lags) {
+                result.effects.push_back({f, lag, derivative(f, output, differentiate(model_, residual, {Op::Data, output, lag}, entry_copy), {})});
+            }
+            Term const over_lags = differentiate(model_, residual, {Op::LagData, output, 0}, entry_copy);
+            for (Axis axis : Axes(model_.terms.axes(over_lags))) {
+                if (axis.copy != entry_copy || model_.is_over(output, axis.dim)) continue;
+                for (std::size_t k = 0; k < numbering_.size(axis.dim); ++k) {
+                    result.effects.push_back({f, static_cast<std::uint16_t>(k + 1), derivative(f, output, over_lags, {{axis, k}})});
+                }
+            }
+        }
+        return result;
+    }
+
+    static bool is_lag_of(Node const& node, SymbolId output) {
+        return node.payload == output && (node.op == Op::LagData || (node.op == Op::Data && node.lag > 0));
+    }
+
   private:
+    TermPlan derivative(std::uint32_t f, SymbolId output, Term term, Entry const& lag) {
+        PassBuilder builder(numbering_, domain(f));
+        TermPlan plan;
+        for (Entry const& cell : numbering_.entries(numbering_.labelled(model_.factors[f].target), 0)) {
+            for (Entry const& entry : numbering_.entries(numbering_.labelled(output), entry_copy)) {
+                plan.registers.push_back(builder.component(term, merged(merged(cell, entry), lag), domain(f)).value_or(no_register));
+            }
+        }
+        plan.pass = builder.take();
+        return plan;
+    }
+
     Extent domain(std::uint32_t f) const {
         Factor const& factor = model_.factors[f];
         Axes axes = model_.axes_of(factor.target);
@@ -269,6 +314,13 @@ Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry>
         if (!symbol.is_report || !symbol.term) continue;
         plan.reports.push_back(planner.report(symbol));
         plan.reports.back().is_identified = std::all_of(symmetries.begin(), symmetries.end(), [&](Symmetry const& s) { return is_invariant(model, *symbol.term, s); });
+    }
+    for (SymbolId symbol = 0; symbol < model.symbols.size(); ++symbol) {
+        if (model.symbols[symbol].kind != SymbolKind::Data || !model.symbols[symbol].may_be_missing) continue;
+        bool const is_lagged = std::any_of(model.factors.begin(), model.factors.end(), [&](Factor const& factor) {
+            return model.terms.any(factor.residual, [&](Node const& node) { return Planner::is_lag_of(node, symbol); });
+        });
+        if (is_lagged) plan.lagged_outputs.push_back(planner.lagged_output(symbol));
     }
     for (Symmetry const& symmetry : symmetries) plan.orbits.push_back(planner.orbit(symmetry));
     plan.is_multilinear = multiplies_blocks(model, derivation);

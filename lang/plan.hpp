@@ -226,6 +226,20 @@ struct OrbitPlan {
     std::vector<std::vector<std::uint32_t>> second_slices;
 };
 
+/// How a factor's residual depends on an output some steps back: registers [component of the factor's target][component of the output].
+struct LagEffect {
+    std::uint32_t factor = 0;
+    std::uint16_t lag = 0;
+    TermPlan derivative;
+};
+
+/// An output whose earlier steps stand in means: its missing cells are unknowns, each drawn given the others.
+struct LaggedOutput {
+    std::uint32_t variable = 0;
+    bool is_inside_recurrence = false;  ///< then it must be complete
+    std::vector<LagEffect> effects;
+};
+
 struct Plan {
     Layout layout;
     std::vector<BlockPlan> blocks;
@@ -233,6 +247,7 @@ struct Plan {
     std::vector<TermPlan> means;      ///< per factor; empty pass where the target is a parameter
     std::vector<ReportPlan> reports;
     std::vector<OrbitPlan> orbits;
+    std::vector<LaggedOutput> lagged_outputs;
     bool is_multilinear = false;  ///< some mean multiplies two blocks: there may be several modes
 };
 

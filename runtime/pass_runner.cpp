@@ -89,8 +89,7 @@ PassRunner::PassRunner(Pass const& pass, Inputs const& inputs, std::vector<std::
         }
         std::vector<double> const* values = &inputs.weights[r.from == From::Weight ? r.index : 0];
         if (r.from == From::Variable) {
-            bool const is_data = inputs.layout.variables[r.index].kind == VariableKind::Data;
-            values = is_data ? &inputs.bound.data[r.index] : &inputs.state.values[r.index];
+            values = inputs.state.values[r.index].empty() ? &inputs.bound.data[r.index] : &inputs.state.values[r.index];
         }
         Input const input{reg, values->data() + r.component * grid_.size(r.extent), r.extent};
         pointers_[reg] = input.base;

@@ -49,6 +49,12 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
         auto const it = std::find_if(plan.blocks.begin(), plan.blocks.end(), [&](BlockPlan const& block) { return block.variable == variable; });
         return static_cast<std::size_t>(it - plan.blocks.begin());
     };
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        if (problem.augmented[k].empty()) continue;
+        std::uint32_t const output = plan.lagged_outputs[k].variable;
+        state_.values[output] = problem.bound.data[output];
+        augmentations_.push_back(std::make_unique<Augmentation>(plan.lagged_outputs[k], plan, inputs(), factors_, state_, problem.augmented[k]));
+    }
     for (BlockPlan const& block : plan.blocks) samplers_.push_back(make_sampler({plan, block, inputs(), factors_, state_, options.draws_rows}));
     priors_.resize(plan.blocks.size());
     for (OrbitPlan const& orbit : plan.orbits) {
@@ -70,7 +76,7 @@ void Replica::set_state(State const& state) {
     finish();
 }
 
-void Replica::start(std::uint64_t start) {
+void Replica::start(std::uint64_t start, bool as_wide) {
     Layout const& layout = problem_.plan.layout;
     double const guess = output_sd(problem_);
     for (ScaleLayout const& scale : layout.scales) start_scale(scale, layout, guess, state_);
@@ -84,7 +90,7 @@ void Replica::start(std::uint64_t start) {
         for (std::size_t e = 0; e < values.size(); ++e) {
             double const precision = priors.precision()[e];
             double const mean = precision > 0 ? priors.linear()[e] / precision : 0;
-            double const sd = precision > 1 ? 1 / std::sqrt(precision) : 1;
+            double const sd = precision > 1 || (as_wide && precision > 0) ? 1 / std::sqrt(precision) : 1;
             double const draw = mean + sd * stream.normal();
             bool const is_absent = variable.first_step > 0 && (variable.extent == Extent::Time || variable.extent == Extent::Cell) &&
                                    e % size < (variable.extent == Extent::Time
@@ -101,6 +107,10 @@ void Replica::sweep(std::uint64_t index) {
     for (auto& sampler : samplers_) {
         Stream stream(seed_, chain_, index, unit++);
         sampler->draw(stream);
+    }
+    for (auto& augmentation : augmentations_) {
+        Stream stream(seed_, chain_, index, unit++);
+        augmentation->draw(stream);
     }
     if (options_.moves_orbits) {
         for (auto& orbit : orbits_) {

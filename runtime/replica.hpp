@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "augment.hpp"
 #include "block_sampler.hpp"
 #include "factors.hpp"
 #include "orbit.hpp"
@@ -19,6 +20,7 @@ struct Problem {
     Bound bound;                             ///< missing cells are 0 here: their weight is 0
     std::vector<std::vector<double>> masks;  ///< make_masks() of the table as read
     std::vector<bool> weighted;
+    std::vector<std::vector<bool>> augmented;  ///< per lagged output of the plan: [component][cell], true where its missing cells are drawn; empty if none are missing
 };
 
 struct SweepOptions {
@@ -32,8 +34,8 @@ class Replica {
     Replica(Replica const&) = delete;
     Replica& operator=(Replica const&) = delete;
 
-    /// A dispersed start: blocks from their priors, no wider than sd 1 about the prior mean; scales in the bulk of theirs. `start` numbers the attempt.
-    void start(std::uint64_t start);
+    /// A dispersed start: blocks from their priors, no wider than sd 1 about the prior mean unless `as_wide`; scales in the bulk of theirs. `start` numbers the attempt.
+    void start(std::uint64_t start, bool as_wide = false);
     /// Every block, every scale and every orbit once. `index` names the random numbers: the same index from the same state gives the same bits.
     void sweep(std::uint64_t index);
 
@@ -46,6 +48,8 @@ class Replica {
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, state_, factors_.weights()}; }
     Factors& factors() { return factors_; }
 
+    /// Draws one block of the plan and nothing else.
+    void sample_block(std::size_t block, NormalSource& normals) { samplers_[block]->draw(normals); }
     /// Draws one block of the plan from chosen normals, for tests and certificates. Brings densities up to date.
     void draw_block(std::size_t block, NormalSource& normals) {
         samplers_[block]->draw(normals);
@@ -65,6 +69,7 @@ class Replica {
     std::vector<std::unique_ptr<BlockSampler>> samplers_;  ///< per block of the plan
     std::vector<std::unique_ptr<Priors>> priors_;          ///< per block of the plan that an orbit moves, else null
     std::vector<std::unique_ptr<OrbitMoves>> orbits_;
+    std::vector<std::unique_ptr<Augmentation>> augmentations_;
     double log_joint_ = 0;
     double log_likelihood_ = 0;
 };

@@ -1,0 +1,161 @@
+// Ratios that a run of this program measures: growth of a sweep with the length of the sequences, a sweep against the Gram products that it cannot avoid,
+// memory per step, allocations per sweep. `bam_bench [seconds per figure]`
+#include <sys/resource.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include <Eigen/Core>
+#include <fmt/core.h>
+
+#include "study.hpp"
+
+namespace {
+
+std::atomic<std::size_t> allocations{0};
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* p = std::malloc(size)) return p;
+    throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace {
+
+using namespace bam;
+using Clock = std::chrono::steady_clock;
+
+double seconds_per_figure = 0.5;
+
+/// Median time of one call, in seconds, over as many calls as fit.
+template <class F>
+double time_of(F f) {
+    std::vector<double> times;
+    auto const begin = Clock::now();
+    do {
+        auto const start = Clock::now();
+        f();
+        times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    } while (times.size() < 5 || std::chrono::duration<double>(Clock::now() - begin).count() < seconds_per_figure);
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+    return times[times.size() / 2];
+}
+
+constexpr char const* model = R"(
+dims { sequence seq; time t; feat; out; unit = 3 }
+data { x[seq, t, feat]; y[seq, t, out] missing }
+param {
+  W_k[unit, feat] ~ normal(0, 1)
+  W_q[unit, feat] ~ normal(0, 1)
+  W_v[out, feat]  ~ normal(0, 1)
+  a[t > 0]        ~ normal(0.8, 0.2)
+  sigma           ~ half_cauchy(1)
+}
+state { k = W_k * x[t]; q = W_q * x[t]; v = W_v * x[t]; h[t] = a[t] * h[t-1] + k * v' }
+observe { y[t] ~ normal(h[t]' * q, sigma) }
+table { seq = seq; t = t; feat = [one = 1, x1, x2, x3]; out = [y1, y2] }
+)";
+
+std::string table(std::size_t sequences, std::size_t steps) {
+    std::string text = "seq,t,x1,x2,x3,y1,y2\n";
+    Stream stream(1, 1, 1, 1);
+    for (std::size_t s = 0; s < sequences; ++s) {
+        for (std::size_t t = 0; t < steps; ++t) {
+            text += fmt::format("{},{}", s, t);
+            for (int k = 0; k < 5; ++k) text += fmt::format(",{:.4f}", stream.normal());
+            text += '\n';
+        }
+    }
+    return text;
+}
+
+double resident_mib() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+/// The sums of products alone, by the library's best routine, over covariates that are there already.
+double gram_seconds(std::size_t cells) {
+    constexpr Eigen::Index chunk = 512;
+    Eigen::MatrixXd const wide = Eigen::MatrixXd::Random(chunk, 13);
+    Eigen::MatrixXd const narrow = Eigen::MatrixXd::Random(chunk, 5);
+    Eigen::MatrixXd wide_sum = Eigen::MatrixXd::Zero(13, 13);
+    Eigen::MatrixXd narrow_sum = Eigen::MatrixXd::Zero(5, 5);
+    auto add = [&](Eigen::MatrixXd const& columns, Eigen::MatrixXd& sum, std::size_t rows) {
+        while (rows > 0) {
+            auto const n = std::min<std::size_t>(rows, chunk);
+            sum.selfadjointView<Eigen::Lower>().rankUpdate(columns.topRows(static_cast<Eigen::Index>(n)).transpose());
+            rows -= n;
+        }
+    };
+    return time_of([&] {
+        for (int output = 0; output < 2; ++output) {
+            add(wide, wide_sum, cells);    // W_k
+            add(wide, wide_sum, cells);    // W_q
+            add(narrow, narrow_sum, cells);  // W_v, one output
+        }
+    });
+}
+
+void growth() {
+    fmt::print("sweep of the attention model, one sequence, N = 3, R = 4, P = 2\n{:>8}{:>14}{:>14}{:>12}{:>16}\n", "T", "us/sweep", "ns/step", "slope", "peak MiB");
+    double previous_time = 0;
+    std::size_t previous_steps = 0;
+    double first_time = 0;
+    std::size_t const lengths[] = {12, 100, 1000, 10000, 100000};
+    for (std::size_t steps : lengths) {
+        auto const study = test::study(model, table(1, steps));
+        Replica replica(study->problem, 1, 1, {});
+        replica.start(0);
+        std::uint64_t index = 0;
+        double const seconds = time_of([&] { replica.sweep(index++); });
+        std::string slope;
+        if (previous_steps > 0) {
+            slope = fmt::format("{:.2f}", std::log(seconds / previous_time) / std::log(static_cast<double>(steps) / static_cast<double>(previous_steps)));
+        } else {
+            first_time = seconds;
+        }
+        fmt::print("{:>8}{:>14.1f}{:>14.1f}{:>12}{:>16.0f}\n", steps, 1e6 * seconds, 1e9 * seconds / static_cast<double>(steps), slope, resident_mib());
+        previous_time = seconds;
+        previous_steps = steps;
+    }
+    fmt::print("log-log slope over all: {:.3f}\n\n", std::log(previous_time / first_time) / std::log(100000.0 / 12.0));
+}
+
+void against_gram() {
+    std::size_t const sequences = 24, steps = 48;
+    auto const study = test::study(model, table(sequences, steps));
+    Replica replica(study->problem, 1, 1, {});
+    replica.start(0);
+    std::uint64_t index = 0;
+    for (; index < 20; ++index) replica.sweep(index);
+    std::size_t const before = allocations;
+    for (std::uint64_t i = 0; i < 100; ++i) replica.sweep(index++);
+    std::size_t const during = allocations - before;
+    double const sweep = time_of([&] { replica.sweep(index++); });
+    double const gram = gram_seconds(sequences * steps);
+    fmt::print("B = {}, T = {}: sweep {:.0f} us, Gram products alone {:.0f} us, ratio {:.2f}; {} allocations in 100 sweeps\n", sequences, steps,
+               1e6 * sweep, 1e6 * gram, sweep / gram, during);
+    for (std::size_t b = 0; b < study->problem.plan.blocks.size(); ++b) {
+        Stream stream(1, 1, 1, b);
+        double const block = time_of([&] { replica.sample_block(b, stream); });
+        fmt::print("  {:<8}{:>8.0f} us\n", study->problem.plan.layout.variables[study->problem.plan.blocks[b].variable].name, 1e6 * block);
+    }
+    fmt::print("\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc > 1) seconds_per_figure = std::atof(argv[1]);
+    against_gram();
+    growth();
+}

@@ -1,0 +1,130 @@
+// The identity that proves a conditional without any reference (as NIMBLE checks itself): a block drawn from chosen normals z stands at mean + L^-T z, so the log joint there
+// plus z'z / 2 must not depend on z.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "oracle.hpp"
+
+namespace bam::test {
+
+/// Normals chosen beforehand; zero beyond them.
+class ChosenNormals : public NormalSource {
+  public:
+    explicit ChosenNormals(std::vector<double> values) : values_(std::move(values)) {}
+    double normal() override {
+        double const z = next_ < values_.size() ? values_[next_] : 0;
+        ++next_;
+        return z;
+    }
+    std::size_t taken() const { return next_; }
+
+  private:
+    std::vector<double> values_;
+    std::size_t next_ = 0;
+};
+
+/// Largest violation of the identity over all blocks of the plan, relative to the log joint, at the replica's state.
+class Certificate {
+  public:
+    Certificate(Study const& study, std::uint64_t seed) : study_(study), oracle_(study), replica_(study.problem, seed, 1, {}), random_(seed) {
+        replica_.start(0);
+    }
+
+    Replica& replica() { return replica_; }
+
+    double worst_block() {
+        double worst = 0;
+        for (std::size_t b = 0; b < study_.problem.plan.blocks.size(); ++b) {
+            bool const is_sweep = study_.problem.plan.blocks[b].method == PlanMethod::Sweep;
+            worst = std::max(worst, is_sweep ? sweep(b) : whole(b));
+        }
+        return worst;
+    }
+
+    /// The engine's own log joint against the definition.
+    double log_joint_error() {
+        double const expected = oracle_.log_joint(replica_.state());
+        return std::abs(replica_.log_joint() - expected) / (1 + std::abs(expected));
+    }
+
+  private:
+    double whole(std::size_t b) {
+        State const start = replica_.state();
+        ChosenNormals none({});
+        replica_.draw_block(b, none);
+        double const reference = oracle_.log_joint(replica_.state());
+        double worst = 0;
+        for (int repeat = 0; repeat < 3; ++repeat) {
+            std::vector<double> const z = normals(none.taken());
+            double squares = 0;
+            for (double x : z) squares += x * x;
+            ChosenNormals chosen(z);
+            replica_.set_state(start);
+            replica_.draw_block(b, chosen);
+            double const there = oracle_.log_joint(replica_.state());
+            worst = std::max(worst, std::abs(there + 0.5 * squares - reference) / (1 + std::abs(reference)));
+        }
+        return worst;
+    }
+
+    /// Step t of a swept block is drawn given the new values before it and the old ones after.
+    double sweep(std::size_t b) {
+        BlockPlan const& block = study_.problem.plan.blocks[b];
+        Variable const& variable = study_.problem.plan.layout.variables[block.variable];
+        Grid const& grid = study_.problem.bound.grid;
+        State const start = replica_.state();
+        double worst = 0;
+        std::size_t first = 0;
+        for (std::size_t t = variable.first_step; t < grid.steps; ++t) {
+            std::size_t const lanes = variable.extent == Extent::Time ? 1 : grid.lanes(t);
+            std::size_t const count = lanes * block.groups.front().size();
+            double reference = 0;
+            for (int repeat = 0; repeat < 2; ++repeat) {
+                std::vector<double> z(first, 0.0);
+                std::vector<double> const at_step = repeat == 0 ? std::vector<double>(count, 0.0) : normals(count);
+                z.insert(z.end(), at_step.begin(), at_step.end());
+                ChosenNormals chosen(z);
+                replica_.set_state(start);
+                replica_.draw_block(b, chosen);
+                State mixed = replica_.state();
+                restore_after(mixed, start, block.variable, t);
+                double squares = 0;
+                for (double x : at_step) squares += x * x;
+                double const there = oracle_.log_joint(mixed) + 0.5 * squares;
+                if (repeat == 0) {
+                    reference = there;
+                } else {
+                    worst = std::max(worst, std::abs(there - reference) / (1 + std::abs(reference)));
+                }
+            }
+            first += count;
+        }
+        return worst;
+    }
+
+    void restore_after(State& state, State const& start, std::uint32_t v, std::size_t step) const {
+        Variable const& variable = study_.problem.plan.layout.variables[v];
+        Grid const& grid = study_.problem.bound.grid;
+        std::size_t const size = grid.size(variable.extent);
+        std::size_t const from = variable.extent == Extent::Time ? step + 1 : grid.offsets[step + 1];
+        for (std::size_t c = 0; c < variable.components; ++c) {
+            for (std::size_t i = from; i < size; ++i) state.values[v][c * size + i] = start.values[v][c * size + i];
+        }
+    }
+
+    std::vector<double> normals(std::size_t n) {
+        std::vector<double> z(n);
+        for (double& x : z) x = std::normal_distribution<double>()(random_);
+        return z;
+    }
+
+    Study const& study_;
+    Oracle oracle_;
+    Replica replica_;
+    std::mt19937_64 random_;
+};
+
+}  // namespace bam::test

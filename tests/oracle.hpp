@@ -1,0 +1,239 @@
+// The log joint density by its definition: every mean unrolled over all earlier steps, O(T^2) and slow on purpose. It reads the checked model only, never a
+// Conditional or a Plan, so that a derivation cannot mark its own work.
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+#include "pass_builder.hpp"
+#include "study.hpp"
+
+namespace bam::test {
+
+class Oracle {
+  public:
+    explicit Oracle(Study const& study)
+        : model_(study.model), problem_(study.problem), numbering_{study.model, study.laid_out.variables} {}
+
+    /// Value of a term at one cell. `entry`: its labelled axes.
+    double value(Term term, Entry const& entry, std::size_t sequence, std::size_t step, State const& state) const {
+        Node const& node = model_.terms[term];
+        switch (node.op) {
+            case Op::Constant: return model_.terms.constant_value(term);
+            case Op::Literal: return literal(model_.literals[node.payload], node, entry);
+            case Op::Data:
+            case Op::LagData:
+            case Op::Param: return leaf(node, entry, sequence, step, state);
+            case Op::Previous:
+            case Op::Weight: return 0;
+            case Op::Delta: return entry.at(node.axes[0]) == entry.at(node.axes[1]) ? 1 : 0;
+            case Op::Add: {
+                double sum = 0;
+                for (Term arg : node.args) sum += value(arg, entry, sequence, step, state);
+                return sum;
+            }
+            case Op::Multiply: {
+                double product = 1;
+                for (Term arg : node.args) product *= value(arg, entry, sequence, step, state);
+                return product;
+            }
+            case Op::Contract: {
+                std::vector<Entry> inner{entry};
+                for (Axis axis : node.summed) {
+                    std::vector<Entry> longer;
+                    for (Entry const& e : inner) {
+                        for (std::size_t i = 0; i < numbering_.size(axis.dim); ++i) {
+                            longer.push_back(e);
+                            longer.back()[axis] = i;
+                        }
+                    }
+                    inner = std::move(longer);
+                }
+                double sum = 0;
+                for (Entry const& e : inner) {
+                    double product = 1;
+                    for (Term arg : node.args) product *= value(arg, e, sequence, step, state);
+                    sum += product;
+                }
+                return sum;
+            }
+            case Op::Scan: {
+                double sum = 0;
+                double path = 1;
+                for (std::size_t s = step + 1; s-- > 0;) {
+                    sum += path * value(node.args[1], entry, sequence, s, state);
+                    if (s > 0) path *= value(node.args[0], entry, sequence, s, state);
+                }
+                return sum;
+            }
+            case Op::Apply: {
+                double const x = value(node.args[0], entry, sequence, step, state);
+                switch (static_cast<Function>(node.payload)) {
+                    case Function::Exp: return std::exp(x);
+                    case Function::Log: return std::log(x);
+                    case Function::Sqrt: return std::sqrt(x);
+                    case Function::Abs: return std::abs(x);
+                    case Function::Reciprocal: return 1 / x;
+                }
+            }
+        }
+        return 0;
+    }
+
+    /// log p(y, parameters) up to nothing: every normal and every scale prior with its constant.
+    double log_joint(State const& state) const {
+        double sum = 0;
+        for (std::size_t f = 0; f < model_.factors.size(); ++f) sum += log_density(f, state);
+        for (ScalePrior const& prior : model_.scale_priors) sum += log_prior(prior, state);
+        return sum;
+    }
+
+    /// Means of a factor's target at all its cells, [component][extent].
+    std::vector<double> means(std::size_t f, State const& state) const {
+        std::vector<double> result;
+        for_each_cell(f, [&](Entry const& entry, std::size_t, std::size_t, std::size_t sequence, std::size_t step) {
+            result.push_back(value(model_.factors[f].mean, entry, sequence, step, state));
+        });
+        return result;
+    }
+
+    double log_density(std::size_t f, State const& state) const {
+        Factor const& factor = model_.factors[f];
+        if (factor.spread == Spread::Flat) return 0;
+        if (factor.spread == Spread::Covariance) return log_density_of_covariance(f, state);
+        double sum = 0;
+        for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
+            Variable const& target = problem_.plan.layout.variables[numbering_.variables.at(factor.target)];
+            std::size_t const size = problem_.bound.grid.size(target.extent);
+            if (!problem_.masks[f].empty() && problem_.masks[f][component * size + index] == 0) return;
+            double const r = value(factor.residual, entry, sequence, step, state);
+            double const spread = value(factor.scale, entry, sequence, step, state);
+            double const var = factor.spread == Spread::Sd ? spread * spread : (factor.spread == Spread::Variance ? spread : 1 / spread);
+            sum += -0.5 * std::log(2 * std::numbers::pi * var) - 0.5 * r * r / var;
+        });
+        return sum;
+    }
+
+  private:
+    template <class F>
+    void for_each_cell(std::size_t f, F visit) const {
+        Factor const& factor = model_.factors[f];
+        Grid const& grid = problem_.bound.grid;
+        Extent const extent = numbering_.extent(factor.target);
+        auto const entries = numbering_.entries(numbering_.labelled(factor.target), 0);
+        for (std::size_t c = 0; c < entries.size(); ++c) {
+            switch (extent) {
+                case Extent::One: visit(entries[c], c, 0, 0, 0); break;
+                case Extent::Sequence:
+                    for (std::size_t s = 0; s < grid.sequences; ++s) visit(entries[c], c, s, s, 0);
+                    break;
+                case Extent::Time:
+                    for (std::size_t t = 0; t < grid.steps; ++t) visit(entries[c], c, t, 0, t);
+                    break;
+                case Extent::Cell:
+                    for (std::size_t t = 0; t < grid.steps; ++t) {
+                        for (std::size_t s = 0; s < grid.lanes(t); ++s) visit(entries[c], c, grid.cell(s, t), s, t);
+                    }
+                    break;
+            }
+        }
+    }
+
+    double literal(Literal const& literal, Node const& node, Entry const& entry) const {
+        if (literal.values.size() == 1) return literal.values.front();
+        std::size_t position = 0;
+        for (std::size_t d = 0; d < literal.dims.size(); ++d) {
+            if (model_.dims[literal.dims[d]].role != Role::Labelled) continue;
+            for (Axis axis : node.axes) {
+                if (axis.dim == literal.dims[d]) position = position * literal.shape[d] + entry.at(axis);
+            }
+        }
+        return literal.values[position];
+    }
+
+    double leaf(Node const& node, Entry const& entry, std::size_t sequence, std::size_t step, State const& state) const {
+        auto const id = static_cast<SymbolId>(node.payload);
+        Symbol const& symbol = model_.symbols[id];
+        if (symbol.kind == SymbolKind::Fixed) return literal(model_.literals[*symbol.literal], node, entry);
+        std::uint32_t const v = numbering_.variables.at(id);
+        std::size_t lag = node.lag;
+        std::size_t component = 0;
+        for (DimId dim : symbol.dims) {
+            if (model_.dims[dim].role != Role::Labelled) continue;
+            for (Axis axis : node.axes) {
+                if (axis.dim == dim) component = component * numbering_.size(dim) + entry.at(axis);
+            }
+        }
+        if (node.op == Op::LagData) {
+            for (Axis axis : node.axes) {
+                if (!model_.is_over(id, axis.dim)) lag = entry.at(axis) + 1;
+            }
+        }
+        Grid const& grid = problem_.bound.grid;
+        Extent const extent = numbering_.extent(id);
+        if (step < lag) return 0;
+        std::size_t const t = step - lag;
+        std::size_t const index = extent == Extent::Cell ? grid.cell(sequence, t) : (extent == Extent::Sequence ? sequence : (extent == Extent::Time ? t : 0));
+        auto const& values = symbol.kind == SymbolKind::Data ? problem_.bound.data[v] : state.values[v];
+        return values[component * grid.size(extent) + index];
+    }
+
+    double log_density_of_covariance(std::size_t f, State const& state) const {
+        Factor const& factor = model_.factors[f];
+        std::vector<double> const& cov = model_.literals[model_.terms[factor.scale].payload].values;
+        auto const k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(cov.size()))));
+        std::vector<double> residuals;
+        for_each_cell(f, [&](Entry const& entry, std::size_t, std::size_t, std::size_t sequence, std::size_t step) {
+            residuals.push_back(value(factor.residual, entry, sequence, step, state));
+        });
+        // Gaussian elimination on [cov | r]; components of the last dim are neighbours only if the extent is one number.
+        std::size_t const size = problem_.bound.grid.size(numbering_.extent(factor.target));
+        double sum = 0;
+        for (std::size_t first = 0; first < residuals.size() / size; first += k) {
+            for (std::size_t i = 0; i < size; ++i) {
+                std::vector<double> a(cov);
+                std::vector<double> b(k);
+                for (std::size_t j = 0; j < k; ++j) b[j] = residuals[(first + j) * size + i];
+                std::vector<double> const r(b);
+                double log_determinant = 0;
+                for (std::size_t p = 0; p < k; ++p) {
+                    log_determinant += std::log(a[p * k + p]);
+                    for (std::size_t q = p + 1; q < k; ++q) {
+                        double const factor_qp = a[q * k + p] / a[p * k + p];
+                        for (std::size_t j = 0; j < k; ++j) a[q * k + j] -= factor_qp * a[p * k + j];
+                        b[q] -= factor_qp * b[p];
+                    }
+                }
+                for (std::size_t p = k; p-- > 0;) {
+                    for (std::size_t q = p + 1; q < k; ++q) b[p] -= a[p * k + q] * b[q];
+                    b[p] /= a[p * k + p];
+                }
+                sum -= 0.5 * (static_cast<double>(k) * std::log(2 * std::numbers::pi) + log_determinant);
+                for (std::size_t j = 0; j < k; ++j) sum -= 0.5 * r[j] * b[j];
+            }
+        }
+        return sum;
+    }
+
+    double log_prior(ScalePrior const& prior, State const& state) const {
+        double sum = 0;
+        double const a = prior.first;
+        double const b = prior.second;
+        for (double x : state.values[numbering_.variables.at(prior.scale)]) {
+            switch (prior.family) {
+                case ScaleFamily::Flat: break;
+                case ScaleFamily::HalfCauchy: sum += std::log(2 * a / (std::numbers::pi * (a * a + x * x))); break;
+                case ScaleFamily::HalfNormal: sum += std::log(2) - 0.5 * std::log(2 * std::numbers::pi * a * a) - x * x / (2 * a * a); break;
+                case ScaleFamily::InverseGamma: sum += a * std::log(b) - std::lgamma(a) - (a + 1) * std::log(x) - b / x; break;
+                case ScaleFamily::Gamma: sum += a * std::log(b) - std::lgamma(a) + (a - 1) * std::log(x) - b * x; break;
+            }
+        }
+        return sum;
+    }
+
+    Model const& model_;
+    Problem const& problem_;
+    Numbering numbering_;
+};
+
+}  // namespace bam::test

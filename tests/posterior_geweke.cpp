@@ -1,0 +1,98 @@
+// Geweke's joint distribution test (2004): parameters and outputs simulated from the model must have the moments of a chain that alternates a sweep with new outputs.
+// It sees what no check of single conditionals can: a wrong order, a stale cache, a move that is not reversible.
+#include <doctest/doctest.h>
+
+#include "convergence.hpp"
+#include "simulate.hpp"
+
+using namespace bam;
+using namespace bam::test;
+
+namespace {
+
+std::filesystem::path const studies = std::filesystem::path(BAM_TEST_DIR) / "studies";
+
+/// First and second moments of every parameter, some products, and of the outputs.
+std::vector<double> statistics(Problem const& problem, State const& state) {
+    std::vector<double> result;
+    double previous = 0;
+    for (auto const& values : state.values) {
+        for (double x : values) {
+            // Bounded, since scales have heavy tails.
+            double const u = x / (1 + std::abs(x));
+            result.push_back(u);
+            result.push_back(u * u);
+            result.push_back(u * previous);
+            previous = u;
+        }
+    }
+    for (std::size_t v = 0; v < problem.plan.layout.variables.size(); ++v) {
+        if (problem.bound.data[v].empty() || !problem.plan.layout.variables[v].may_be_missing) continue;
+        double sum = 0, squares = 0;
+        for (double y : problem.bound.data[v]) {
+            sum += y / (1 + std::abs(y));
+            squares += std::abs(y) / (1 + std::abs(y));
+        }
+        result.push_back(sum);
+        result.push_back(squares);
+    }
+    return result;
+}
+
+void check_geweke(std::string const& name, std::string const& table, bool draws_rows = false) {
+    CAPTURE(name);
+    auto const study = study_file(studies / (name + ".bam"), text_of(studies / (table + ".csv")));
+    Problem& problem = study->problem;
+    Simulator simulator(*study, 11);
+    State state = make_state(problem.plan.layout, problem.bound.grid);
+    constexpr std::size_t independent = 20000;
+    constexpr std::size_t dependent = 60000;
+    std::vector<std::vector<double>> prior, chain;
+    for (std::size_t i = 0; i < independent; ++i) {
+        simulator.parameters(state);
+        simulator.outputs(problem, state);
+        auto const values = statistics(problem, state);
+        prior.resize(values.size());
+        for (std::size_t k = 0; k < values.size(); ++k) prior[k].push_back(values[k]);
+    }
+    Replica replica(problem, 5, 1, {draws_rows, true});
+    replica.set_state(state);
+    for (std::size_t i = 0; i < dependent; ++i) {
+        replica.sweep(i);
+        simulator.outputs(problem, replica.state());
+        auto const values = statistics(problem, replica.state());
+        chain.resize(values.size());
+        for (std::size_t k = 0; k < values.size(); ++k) chain[k].push_back(values[k]);
+    }
+    std::size_t compared = 0;
+    for (std::size_t k = 0; k < prior.size(); ++k) {
+        auto const mean_and_error = [](std::vector<double> const& x, double effective) {
+            double mean = 0, squares = 0;
+            for (double v : x) mean += v / static_cast<double>(x.size());
+            for (double v : x) squares += (v - mean) * (v - mean) / static_cast<double>(x.size());
+            return std::pair(mean, squares / effective);
+        };
+        auto const [m0, v0] = mean_and_error(prior[k], static_cast<double>(independent));
+        if (v0 == 0) continue;  // an entry that does not exist
+        auto const [m1, v1] = mean_and_error(chain[k], ess_mean({chain[k], dependent, 1}));
+        CAPTURE(k);
+        CHECK(std::abs(m1 - m0) / std::sqrt(v0 + v1) < 4);
+        ++compared;
+    }
+    CHECK(compared >= (name == "random_walk" || name == "eight_schools" || name == "ar" ? 20 : 30));
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("slow");
+
+TEST_CASE("geweke: attention") { check_geweke("attention", "small"); }
+TEST_CASE("geweke: attention, a row at a time") { check_geweke("attention", "small", true); }
+TEST_CASE("geweke: attention with a skip term") { check_geweke("attention_skip", "small"); }
+TEST_CASE("geweke: a decay per unit") { check_geweke("attention_unit_decay", "small"); }
+TEST_CASE("geweke: two heads") { check_geweke("two_heads", "small"); }
+TEST_CASE("geweke: regression by group with fixed attention") { check_geweke("group_regression", "small"); }
+TEST_CASE("geweke: random walk with gaps") { check_geweke("random_walk", "small"); }
+TEST_CASE("geweke: growth") { check_geweke("growth", "small"); }
+TEST_CASE("geweke: eight schools") { check_geweke("eight_schools", "rows"); }
+TEST_CASE("geweke: selective decay per sequence") { check_geweke("selective", "small"); }

@@ -1,0 +1,138 @@
+// Ancestral simulation of a checked model: scales and blocks from their priors in the order in which they depend on one another, then the outputs. By the
+// definition (oracle.hpp), cell by cell, so that it shares nothing with the engine but the layout.
+#pragma once
+
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "oracle.hpp"
+
+namespace bam::test {
+
+class Simulator {
+  public:
+    Simulator(Study const& study, std::uint64_t seed) : study_(study), oracle_(study), numbering_{study.model, study.laid_out.variables}, random_(seed) {}
+
+    /// All parameters from their priors.
+    void parameters(State& state) {
+        Model const& model = study_.model;
+        for (ScalePrior const& prior : model.scale_priors) {
+            for (double& x : state.values[numbering_.variables.at(prior.scale)]) x = draw(prior);
+            auto& auxiliaries = state.auxiliaries[numbering_.variables.at(prior.scale)];
+            for (std::size_t i = 0; i < auxiliaries.size(); ++i) {
+                // aux | var of a half-Cauchy
+                double const sd = state.values[numbering_.variables.at(prior.scale)][i];
+                if (prior.family == ScaleFamily::HalfCauchy) auxiliaries[i] = (1 / (prior.first * prior.first) + 1 / (sd * sd)) / gamma(1);
+            }
+        }
+        std::set<SymbolId> drawn;
+        std::size_t blocks = 0;
+        for (Symbol const& symbol : model.symbols) blocks += symbol.kind == SymbolKind::Block ? 1 : 0;
+        while (drawn.size() < blocks) {
+            for (SymbolId id = 0; id < model.symbols.size(); ++id) {
+                if (model.symbols[id].kind != SymbolKind::Block || drawn.contains(id) || !is_ready(id, drawn)) continue;
+                simulate_target(id, state.values[numbering_.variables.at(id)], state);
+                drawn.insert(id);
+            }
+        }
+    }
+
+    /// All outputs that count, given the parameters, into the problem's table.
+    void outputs(Problem& problem, State const& state) {
+        for (SymbolId id = 0; id < study_.model.symbols.size(); ++id) {
+            Symbol const& symbol = study_.model.symbols[id];
+            if (symbol.kind != SymbolKind::Data) continue;
+            simulate_target(id, problem.bound.data[numbering_.variables.at(id)], state);
+        }
+    }
+
+  private:
+    bool is_ready(SymbolId id, std::set<SymbolId> const& drawn) const {
+        for (Factor const& factor : study_.model.factors) {
+            if (factor.target != id) continue;
+            for (SymbolId other = 0; other < study_.model.symbols.size(); ++other) {
+                bool const is_open = study_.model.symbols[other].kind == SymbolKind::Block && other != id && !drawn.contains(other);
+                if (is_open && mentions(study_.model, factor.mean, {Op::Param, other, 0})) return false;
+            }
+        }
+        return true;
+    }
+
+    /// Steps in order, since a mean may hold the target's earlier steps.
+    void simulate_target(SymbolId id, std::vector<double>& values, State const& state) {
+        Model const& model = study_.model;
+        Grid const& grid = study_.problem.bound.grid;
+        Extent const extent = numbering_.extent(id);
+        std::size_t const size = grid.size(extent);
+        bool const over_time = extent == Extent::Time || extent == Extent::Cell;
+        bool const over_sequences = extent == Extent::Sequence || extent == Extent::Cell;
+        auto const entries = numbering_.entries(numbering_.labelled(id), 0);
+        for (std::size_t t = 0; t < (over_time ? grid.steps : 1); ++t) {
+            std::size_t const lanes = extent == Extent::Cell ? grid.lanes(t) : (over_sequences ? grid.sequences : 1);
+            for (std::size_t s = 0; s < lanes; ++s) {
+                std::size_t const index = extent == Extent::Cell ? grid.cell(s, t) : (extent == Extent::Time ? t : s);
+                for (std::size_t f = 0; f < model.factors.size(); ++f) {
+                    Factor const& factor = model.factors[f];
+                    if (factor.target != id || factor.spread == Spread::Flat) continue;
+                    std::vector<double> const noise = factor.spread == Spread::Covariance ? correlated(factor) : std::vector<double>{};
+                    for (std::size_t c = 0; c < entries.size(); ++c) {
+                        if (!study_.problem.masks[f].empty() && study_.problem.masks[f][c * size + index] == 0) continue;
+                        double const mean = oracle_.value(factor.mean, entries[c], s, t, state);
+                        double e = 0;
+                        if (noise.empty()) {
+                            double const spread = oracle_.value(factor.scale, entries[c], s, t, state);
+                            e = normal() * (factor.spread == Spread::Sd ? spread : std::sqrt(factor.spread == Spread::Variance ? spread : 1 / spread));
+                        } else {
+                            if (c % noise.size() == 0 && c > 0) refresh(factor);
+                            e = (c < noise.size() ? noise : again_)[c % noise.size()];
+                        }
+                        values[c * size + index] = mean + e;
+                    }
+                }
+            }
+        }
+    }
+
+    std::vector<double> correlated(Factor const& factor) {
+        std::vector<double> const& cov = study_.model.literals[study_.model.terms[factor.scale].payload].values;
+        auto const k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(cov.size()))));
+        std::vector<double> root(k * k), result(k);
+        for (std::size_t i = 0; i < k; ++i) {
+            for (std::size_t j = 0; j <= i; ++j) {
+                double sum = cov[i * k + j];
+                for (std::size_t p = 0; p < j; ++p) sum -= root[i * k + p] * root[j * k + p];
+                root[i * k + j] = i == j ? std::sqrt(sum) : sum / root[j * k + j];
+            }
+        }
+        std::vector<double> z(k);
+        for (double& x : z) x = normal();
+        for (std::size_t i = 0; i < k; ++i) {
+            for (std::size_t j = 0; j <= i; ++j) result[i] += root[i * k + j] * z[j];
+        }
+        return result;
+    }
+    void refresh(Factor const& factor) { again_ = correlated(factor); }
+
+    double normal() { return std::normal_distribution<double>()(random_); }
+    double gamma(double shape) { return std::gamma_distribution<double>(shape)(random_); }
+
+    double draw(ScalePrior const& prior) {
+        switch (prior.family) {
+            case ScaleFamily::HalfCauchy: return prior.first * std::abs(std::cauchy_distribution<double>()(random_));
+            case ScaleFamily::HalfNormal: return prior.first * std::abs(normal());
+            case ScaleFamily::InverseGamma: return prior.second / gamma(prior.first);
+            case ScaleFamily::Gamma: return gamma(prior.first) / prior.second;
+            case ScaleFamily::Flat: break;
+        }
+        throw std::runtime_error("a flat prior cannot be simulated");
+    }
+
+    Study const& study_;
+    Oracle oracle_;
+    Numbering numbering_;
+    std::mt19937_64 random_;
+    std::vector<double> again_;
+};
+
+}  // namespace bam::test

@@ -1,0 +1,89 @@
+// A model file and a table brought to a Problem, with every stage kept so that a test can look at it.
+#pragma once
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "layout.hpp"
+#include "load.hpp"
+#include "passes.hpp"
+#include "replica.hpp"
+#include "source.hpp"
+#include "table.hpp"
+
+namespace bam::test {
+
+inline std::string text_of(std::filesystem::path const& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) throw std::runtime_error("cannot read " + path.string());
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+struct Study {
+    Sources sources;
+    Diagnostics diagnostics;
+    Model model;
+    Derivation derivation;
+    std::vector<Symmetry> symmetries;
+    LaidOut laid_out;
+    Problem problem;
+};
+
+namespace detail {
+
+inline void require(bool holds, Study const& study) {
+    if (!holds || has_error(study.diagnostics)) throw std::runtime_error(to_text(study.diagnostics, study.sources));
+}
+
+inline void finish(Study& study, std::vector<tree::File> const& files, std::string const& table_text, Choices const& choices) {
+    auto model = check(files, study.sources, choices, study.diagnostics);
+    require(model.has_value(), study);
+    study.model = std::move(*model);
+    auto derivation = derive(study.model, study.diagnostics);
+    require(derivation.has_value(), study);
+    study.derivation = std::move(*derivation);
+    study.symmetries = symmetries(study.model);
+    auto laid_out = lay_out(study.model, study.derivation, study.diagnostics);
+    require(laid_out.has_value(), study);
+    study.laid_out = std::move(*laid_out);
+    std::uint32_t const source = study.sources.add_table("table.csv", table_text);
+    auto table = Table::parse(study.sources[source].text, source, {}, study.diagnostics);
+    require(table.has_value(), study);
+    auto bound = bind(study.laid_out.layout, *table, {}, study.diagnostics);
+    require(bound.has_value(), study);
+    study.problem.masks = make_masks(study.laid_out.layout, *bound);
+    study.problem.weighted = weighted_factors(study.laid_out.layout, study.problem.masks);
+    study.problem.bound = std::move(*bound);
+    for (auto& values : study.problem.bound.data) {
+        for (double& value : values) {
+            if (std::isnan(value)) value = 0;
+        }
+    }
+    study.problem.plan = make_plan(study.model, study.derivation, study.symmetries, study.laid_out, study.problem.weighted);
+}
+
+}  // namespace detail
+
+/// A model from text.
+inline std::unique_ptr<Study> study(std::string const& model_text, std::string const& table_text, Choices const& choices = {}) {
+    auto result = std::make_unique<Study>();
+    Reader const reader = [&](std::string const& name) { return ReadText{model_text, name, {}, {}}; };
+    detail::finish(*result, load({"model.bam"}, reader, result->sources, result->diagnostics).files, table_text, choices);
+    return result;
+}
+
+/// A model from a file, with what it uses.
+inline std::unique_ptr<Study> study_file(std::filesystem::path const& model, std::string const& table_text, Choices const& choices = {}) {
+    auto result = std::make_unique<Study>();
+    detail::finish(*result, load({model.string()}, read_text, result->sources, result->diagnostics).files, table_text, choices);
+    return result;
+}
+
+}  // namespace bam::test
