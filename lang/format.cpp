@@ -38,71 +38,48 @@ bool is_identifier(std::string_view text) {
 /// How tightly an operator binds; an operand that binds less stands in parentheses.
 int strength(ExprKind kind) {
     switch (kind) {
-        case ExprKind::Assign:
-            return 0;
-        case ExprKind::Range:
-            return 1;
+        case ExprKind::Assign: return 0;
+        case ExprKind::Range: return 1;
         case ExprKind::Equal:
         case ExprKind::NotEqual:
         case ExprKind::Less:
         case ExprKind::LessEqual:
         case ExprKind::Greater:
-        case ExprKind::GreaterEqual:
-            return 2;
+        case ExprKind::GreaterEqual: return 2;
         case ExprKind::Add:
-        case ExprKind::Subtract:
-            return 3;
+        case ExprKind::Subtract: return 3;
         case ExprKind::Multiply:
         case ExprKind::ElementwiseMultiply:
-        case ExprKind::Divide:
-            return 4;
-        case ExprKind::Negate:
-            return 5;
-        case ExprKind::Power:
-            return 6;
-        case ExprKind::Transpose:
-            return 7;
+        case ExprKind::Divide: return 4;
+        case ExprKind::Negate: return 5;
+        case ExprKind::Power: return 6;
+        case ExprKind::Transpose: return 7;
         case ExprKind::Number:
         case ExprKind::Text:
         case ExprKind::Name:
         case ExprKind::Index:
         case ExprKind::Call:
-        case ExprKind::List:
-            return 8;
+        case ExprKind::List: return 8;
     }
     return 8;
 }
 
 std::string_view sign(ExprKind kind) {
     switch (kind) {
-        case ExprKind::Add:
-            return " + ";
-        case ExprKind::Subtract:
-            return " - ";
-        case ExprKind::Multiply:
-            return " * ";
-        case ExprKind::ElementwiseMultiply:
-            return " .* ";
-        case ExprKind::Divide:
-            return " / ";
-        case ExprKind::Power:
-            return "^";
-        case ExprKind::Equal:
-            return " == ";
-        case ExprKind::NotEqual:
-            return " != ";
-        case ExprKind::Less:
-            return " < ";
-        case ExprKind::LessEqual:
-            return " <= ";
-        case ExprKind::Greater:
-            return " > ";
-        case ExprKind::GreaterEqual:
-            return " >= ";
-        case ExprKind::Range:
-            return "..";
-        default:
-            return " = ";
+        case ExprKind::Add: return " + ";
+        case ExprKind::Subtract: return " - ";
+        case ExprKind::Multiply: return " * ";
+        case ExprKind::ElementwiseMultiply: return " .* ";
+        case ExprKind::Divide: return " / ";
+        case ExprKind::Power: return "^";
+        case ExprKind::Equal: return " == ";
+        case ExprKind::NotEqual: return " != ";
+        case ExprKind::Less: return " < ";
+        case ExprKind::LessEqual: return " <= ";
+        case ExprKind::Greater: return " > ";
+        case ExprKind::GreaterEqual: return " >= ";
+        case ExprKind::Range: return "..";
+        default: return " = ";
     }
 }
 
@@ -163,29 +140,19 @@ class Layout {
     /// more.
     std::string expression(Expr const& expr, std::size_t indent, bool is_breaking) {
         switch (expr.kind) {
-            case ExprKind::Number:
-                return std::string{text(expr.name_span.begin, expr.name_span.end)};
-            case ExprKind::Text:
-                return '"' + expr.text + '"';
-            case ExprKind::Name:
-                return expr.text;
-            case ExprKind::Index:
-                return expr.text + brackets(expr, '[', ']', indent, is_breaking);
-            case ExprKind::Call:
-                return expr.text + brackets(expr, '(', ')', indent, is_breaking);
-            case ExprKind::List:
-                return brackets(expr, '[', ']', indent, is_breaking);
+            case ExprKind::Number: return std::string{text(expr.name_span.begin, expr.name_span.end)};
+            case ExprKind::Text: return '"' + expr.text + '"';
+            case ExprKind::Name: return expr.text;
+            case ExprKind::Index: return expr.text + brackets(expr, '[', ']', indent, is_breaking);
+            case ExprKind::Call: return expr.text + brackets(expr, '(', ')', indent, is_breaking);
+            case ExprKind::List: return brackets(expr, '[', ']', indent, is_breaking);
             case ExprKind::Assign:
                 return (is_identifier(expr.text) ? expr.text : '"' + expr.text + '"') + " = " +
                        expression(expr.args[0], indent, is_breaking);
-            case ExprKind::Negate:
-                return '-' + operand(expr.args[0], 5, indent, is_breaking);
-            case ExprKind::Transpose:
-                return operand(expr.args[0], 7, indent, is_breaking) + '\'';
-            case ExprKind::Power:
-                return power(expr, indent, is_breaking);
-            default:
-                return binary(expr, sign(expr.kind), indent, is_breaking);
+            case ExprKind::Negate: return '-' + operand(expr.args[0], 5, indent, is_breaking);
+            case ExprKind::Transpose: return operand(expr.args[0], 7, indent, is_breaking) + '\'';
+            case ExprKind::Power: return power(expr, indent, is_breaking);
+            default: return binary(expr, sign(expr.kind), indent, is_breaking);
         }
     }
 
@@ -220,7 +187,7 @@ class Layout {
     }
 
     std::string brackets(Expr const& group, char open, char close, std::size_t indent, bool is_breaking) {
-        if (!group.args.empty() && has_broken_gap(group)) return broken(group, open, close, indent);
+        if (is_broken(group)) return broken(group, open, close, indent);
         std::string text{open};
         for (Expr const& arg : group.args) text += (&arg == &group.args.front() ? "" : ", ") + entry(group, arg, indent, false);
         text += close;
@@ -234,6 +201,19 @@ class Layout {
         return {i == 0 ? first : group.args[i - 1].span.end, i == group.args.size() ? group.span.end : group.args[i].span.begin};
     }
 
+    /// Written over several lines: there is a newline between the entries, or in one of several entries.
+    bool is_broken(Expr const& group) const {
+        if (group.args.empty()) return false;
+        auto const has_broken = [this](Expr const& arg) { return has_broken_brackets(arg); };
+        return has_broken_gap(group) || (group.args.size() > 1 && std::any_of(group.args.begin(), group.args.end(), has_broken));
+    }
+
+    bool has_broken_brackets(Expr const& expr) const {
+        bool const is_group = expr.kind == ExprKind::Index || expr.kind == ExprKind::Call || expr.kind == ExprKind::List;
+        if (is_group && !expr.args.empty() && has_broken_gap(expr)) return true;
+        return std::any_of(expr.args.begin(), expr.args.end(), [this](Expr const& arg) { return has_broken_brackets(arg); });
+    }
+
     bool has_broken_gap(Expr const& group) const {
         for (std::size_t i = 0; i <= group.args.size(); ++i) {
             auto const [begin, end] = gap(group, i);
@@ -242,13 +222,18 @@ class Layout {
         return false;
     }
 
+    bool has_comment(Expr const& group) {
+        for (std::size_t i = 0; i <= group.args.size(); ++i)
+            if (comments_.has_any(gap(group, i).first, gap(group, i).second)) return true;
+        return false;
+    }
+
     /// An entry a line; numbers as many as fit.
     std::string broken(Expr const& group, char open, char close, std::size_t indent) {
         auto const is_number = [](Expr const& e) {
             return e.kind == ExprKind::Number || (e.kind == ExprKind::Negate && e.args[0].kind == ExprKind::Number);
         };
-        bool const is_filled =
-            std::all_of(group.args.begin(), group.args.end(), is_number) && !comments_.has_any(gap(group, 0).first, group.span.end);
+        bool const is_filled = std::all_of(group.args.begin(), group.args.end(), is_number) && !has_comment(group);
         std::string const margin = '\n' + std::string(indent + 2, ' ');
         std::string text{open};
         std::size_t column = widest_line;
