@@ -137,10 +137,14 @@ std::string Notation::write_product(std::vector<Term> const& factors) {
     }
     std::stable_sort(above.begin(), above.end(), [&](Term a, Term b) { return rank(a) < rank(b); });
     std::string out;
-    for (Term factor : above) {
-        bool const is_last = factor == above.back() && below.empty();
-        bool const is_open = terms_[factor].op == Op::Contract && is_last;
-        out += (out.empty() ? "" : " ") + write(factor, is_open ? Level::Product : Level::Atom);
+    for (std::size_t i = 0; i < above.size();) {
+        std::size_t power = 1;
+        while (i + power < above.size() && above[i + power] == above[i]) ++power;
+        bool const is_last = i + power == above.size() && below.empty();
+        bool const is_open = terms_[above[i]].op == Op::Contract && is_last && power == 1;
+        out += (out.empty() ? "" : " ") + write(above[i], is_open ? Level::Product : Level::Atom);
+        if (power > 1) out += fmt::format("^{}", power);
+        i += power;
     }
     if (below.empty()) return out.empty() ? "1" : out;
     if (below.size() == 1) return (out.empty() ? "1" : out) + " / " + write(below.front(), Level::Atom);

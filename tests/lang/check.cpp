@@ -73,7 +73,7 @@ TEST_CASE("check: every dimension of a product") {
     CHECK(value("W' * diag(b)") == "r[feat,unit] = W[unit,feat] b[unit]");
     CHECK(value("2 * W - W - W") == "r[unit,feat] = 0");
     CHECK(value("W * x - 0.5 * b") == "r[t,unit] = sum[feat] W[unit,feat] x[t,feat] - 0.5 b[unit]");
-    CHECK(value("c^2 / z[t] + 2^3") == "r[t] = c c / z[t] + 8");
+    CHECK(value("c^2 / z[t] + 2^3") == "r[t] = c^2 / z[t] + 8");
     CHECK(value("sqrt(c) + c^0.5 - c^-1") == "r = 2 sqrt(c) - 1 / c");
 }
 

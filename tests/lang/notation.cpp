@@ -90,7 +90,7 @@ TEST_CASE("notation: two axes over one dim are told apart by a prime") {
     CHECK(to_text(m.model, other) == "x[t,feat]");
     CHECK(to_text(m.model, terms.delta({Attention::unit, 0}, {Attention::unit, 64})) == "[unit = unit']");
     Term const sum = terms.contract({m.x, m.x}, {{Attention::feat, 0}});
-    CHECK(to_text(m.model, terms.multiply({sum, m.x})) == "x[t,feat] sum[feat'] x[t,feat'] x[t,feat']");
+    CHECK(to_text(m.model, terms.multiply({sum, m.x})) == "x[t,feat] sum[feat'] x[t,feat']^2");
 }
 
 TEST_CASE("notation: a recurrence without a name is spelled out once") {
@@ -99,5 +99,5 @@ TEST_CASE("notation: a recurrence without a name is spelled out once") {
     Term const a = terms.leaf(Op::Param, 4, {{Attention::t, 0}});
     Term const moments = terms.scan(a, m.x, {Attention::t, 0});
     CHECK(to_text(m.model, terms.multiply({moments, moments})) ==
-          "S1[t,feat] S1[t,feat], where S1[t,feat] = a[t] S1[t-1,feat] + x[t,feat]");
+          "S1[t,feat]^2, where S1[t,feat] = a[t] S1[t-1,feat] + x[t,feat]");
 }
