@@ -326,7 +326,10 @@ struct Writer {
     std::string table(Cells const& records) {
         std::string text = random() % 2 == 0 ? "\xEF\xBB\xBF" : "";
         for (std::size_t i = 0; i < records.size(); ++i) {
-            for (std::size_t j = 0; j < records[i].size(); ++j) text += (j == 0 ? "" : std::string(1, separator)) + field(records[i][j]);
+            for (std::size_t j = 0; j < records[i].size(); ++j) {
+                if (j > 0) text += separator;
+                text += field(records[i][j]);
+            }
             if (i + 1 < records.size() || random() % 2 == 0) text += line_end;
         }
         for (std::size_t i = random() % 3; i > 0; --i) text += line_end + blanks();
