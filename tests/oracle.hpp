@@ -174,7 +174,7 @@ class Oracle {
         if (step < lag) return 0;
         std::size_t const t = step - lag;
         std::size_t const index = extent == Extent::Cell ? grid.cell(sequence, t) : (extent == Extent::Sequence ? sequence : (extent == Extent::Time ? t : 0));
-        auto const& values = symbol.kind == SymbolKind::Data ? problem_.bound.data[v] : state.values[v];
+        auto const& values = state.values[v].empty() ? problem_.bound.data[v] : state.values[v];
         return values[component * grid.size(extent) + index];
     }
 

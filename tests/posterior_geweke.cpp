@@ -27,7 +27,7 @@ std::vector<double> statistics(Problem const& problem, State const& state) {
         }
     }
     for (std::size_t v = 0; v < problem.plan.layout.variables.size(); ++v) {
-        if (problem.bound.data[v].empty() || !problem.plan.layout.variables[v].may_be_missing) continue;
+        if (problem.bound.data[v].empty() || !state.values[v].empty() || !problem.plan.layout.variables[v].may_be_missing) continue;
         double sum = 0, squares = 0;
         for (double y : problem.bound.data[v]) {
             sum += y / (1 + std::abs(y));
@@ -44,7 +44,8 @@ void check_geweke(std::string const& name, std::string const& table, bool draws_
     auto const study = study_file(studies / (name + ".bam"), text_of(studies / (table + ".csv")));
     Problem& problem = study->problem;
     Simulator simulator(*study, 11);
-    State state = make_state(problem.plan.layout, problem.bound.grid);
+    Replica replica(problem, 5, 1, {draws_rows, true});
+    State state = replica.state();
     constexpr std::size_t independent = 20000;
     constexpr std::size_t dependent = 60000;
     std::vector<std::vector<double>> prior, chain;
@@ -55,12 +56,13 @@ void check_geweke(std::string const& name, std::string const& table, bool draws_
         prior.resize(values.size());
         for (std::size_t k = 0; k < values.size(); ++k) prior[k].push_back(values[k]);
     }
-    Replica replica(problem, 5, 1, {draws_rows, true});
     replica.set_state(state);
     for (std::size_t i = 0; i < dependent; ++i) {
         replica.sweep(i);
-        simulator.outputs(problem, replica.state());
-        auto const values = statistics(problem, replica.state());
+        State swept = replica.state();
+        simulator.outputs(problem, swept);
+        replica.set_state(swept);
+        auto const values = statistics(problem, swept);
         chain.resize(values.size());
         for (std::size_t k = 0; k < values.size(); ++k) chain[k].push_back(values[k]);
     }
@@ -95,4 +97,5 @@ TEST_CASE("geweke: regression by group with fixed attention") { check_geweke("gr
 TEST_CASE("geweke: random walk with gaps") { check_geweke("random_walk", "small"); }
 TEST_CASE("geweke: growth") { check_geweke("growth", "small"); }
 TEST_CASE("geweke: eight schools") { check_geweke("eight_schools", "rows"); }
+TEST_CASE("geweke: autoregression with gaps") { check_geweke("ar", "series"); }
 TEST_CASE("geweke: selective decay per sequence") { check_geweke("selective", "small"); }

@@ -38,12 +38,13 @@ class Simulator {
         }
     }
 
-    /// All outputs that count, given the parameters, into the problem's table.
-    void outputs(Problem& problem, State const& state) {
+    /// All outputs that count, given the parameters, into the problem's table, or into the state where an output has missing cells that are drawn.
+    void outputs(Problem& problem, State& state) {
         for (SymbolId id = 0; id < study_.model.symbols.size(); ++id) {
             Symbol const& symbol = study_.model.symbols[id];
             if (symbol.kind != SymbolKind::Data) continue;
-            simulate_target(id, problem.bound.data[numbering_.variables.at(id)], state);
+            std::uint32_t const v = numbering_.variables.at(id);
+            simulate_target(id, state.values[v].empty() ? problem.bound.data[v] : state.values[v], state);
         }
     }
 

@@ -58,15 +58,28 @@ inline void finish(Study& study, std::vector<tree::File> const& files, std::stri
     require(table.has_value(), study);
     auto bound = bind(study.laid_out.layout, *table, {}, study.diagnostics);
     require(bound.has_value(), study);
-    study.problem.masks = make_masks(study.laid_out.layout, *bound);
-    study.problem.weighted = weighted_factors(study.laid_out.layout, study.problem.masks);
-    study.problem.bound = std::move(*bound);
-    for (auto& values : study.problem.bound.data) {
+    Problem& problem = study.problem;
+    auto const plan = [&] {
+        problem.masks = make_masks(study.laid_out.layout, *bound);
+        problem.weighted = weighted_factors(study.laid_out.layout, problem.masks);
+        problem.plan = make_plan(study.model, study.derivation, study.symmetries, study.laid_out, problem.weighted);
+    };
+    plan();
+    for (LaggedOutput const& output : problem.plan.lagged_outputs) {
+        // Missing cells that later means look back at are unknowns: they count.
+        problem.augmented.emplace_back();
+        for (double& value : bound->data[output.variable]) {
+            problem.augmented.back().push_back(std::isnan(value));
+            if (std::isnan(value)) value = 0;
+        }
+    }
+    if (!problem.augmented.empty()) plan();
+    problem.bound = std::move(*bound);
+    for (auto& values : problem.bound.data) {
         for (double& value : values) {
             if (std::isnan(value)) value = 0;
         }
     }
-    study.problem.plan = make_plan(study.model, study.derivation, study.symmetries, study.laid_out, study.problem.weighted);
 }
 
 }  // namespace detail

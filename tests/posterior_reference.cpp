@@ -1,0 +1,189 @@
+// Against posteriors that others computed (posteriordb, the BUGS manual, NUTS and an independent Gibbs sampler for the attention models), each from a model file.
+#include <doctest/doctest.h>
+
+#include <fmt/core.h>
+
+#include "chains.hpp"
+#include "convergence.hpp"
+#include "study.hpp"
+
+using namespace bam;
+using namespace bam::test;
+
+namespace {
+
+std::filesystem::path const folder = std::filesystem::path(BAM_TEST_DIR) / "reference";
+
+struct Reference {
+    double mean = 0, sd = 0, mcse = 0, q5 = 0, q95 = 0;
+    bool has_quantiles = false;
+};
+
+std::vector<std::vector<std::string>> rows_of(std::string const& file) {
+    std::vector<std::vector<std::string>> rows;
+    std::istringstream text(text_of(folder / file));
+    for (std::string line; std::getline(text, line);) {
+        std::vector<std::string> cells(1);
+        bool quoted = false;
+        for (char c : line) {
+            if (c == '"') quoted = !quoted;
+            else if (c == ',' && !quoted) cells.emplace_back();
+            else if (c != '\r') cells.back() += c;
+        }
+        rows.push_back(std::move(cells));
+    }
+    rows.erase(rows.begin());
+    return rows;
+}
+
+/// "beta[2]" of a column; a scalar is its name.
+std::string name_of(DrawColumn const& column) {
+    std::string text;
+    for (std::size_t i : column.index) text += (text.empty() ? "[" : ",") + std::to_string(i);
+    return column.name + (text.empty() ? "" : text + "]");
+}
+
+struct Fitted {
+    std::unique_ptr<Study> study;
+    Run run;
+    std::size_t draws = 0;
+
+    std::vector<double> values(std::size_t column) const {
+        std::vector<double> result;
+        for (Chain const& chain : run.chains) {
+            for (std::size_t d = 0; d < draws; ++d) result.push_back(chain.values[d * run.columns.size() + column]);
+        }
+        return result;
+    }
+    QuantitySummary summary(std::vector<double> const& values) const { return summarize({values, draws, run.chains.size()}); }
+};
+
+Fitted fit(std::string const& model, std::string const& table, std::size_t samples, std::size_t thin) {
+    Fitted fitted;
+    fitted.study = study_file(folder / (model + ".bam"), text_of(folder / (table + ".csv")));
+    ChainOptions options;
+    options.num_warmup = 2000;
+    options.num_samples = samples;
+    options.thin = thin;
+    options.seed = 20240607;
+    fitted.run = run_chains(fitted.study->problem, options, {}, {});
+    fitted.draws = fitted.run.chains.front().log_joint.size();
+    return fitted;
+}
+
+void compare(std::string const& what, QuantitySummary const& ours, Reference const& theirs) {
+    CAPTURE(what);
+    CAPTURE(ours.mean);
+    CAPTURE(theirs.mean);
+    CHECK(std::abs(ours.mean - theirs.mean) < 4 * std::hypot(ours.mcse_mean, theirs.mcse));
+    CHECK(std::abs(ours.mean - theirs.mean) < 0.05 * theirs.sd);
+    CHECK(std::abs(ours.sd / theirs.sd - 1) < 0.05);
+    if (!theirs.has_quantiles) return;
+    CHECK(std::abs(ours.q5 - theirs.q5) < 0.1 * theirs.sd);
+    CHECK(std::abs(ours.q95 - theirs.q95) < 0.1 * theirs.sd);
+}
+
+/// Every variable of a posterior of posteriordb.
+void check_posteriordb(std::string const& posterior, std::string const& table, std::size_t samples = 10000, std::size_t thin = 1) {
+    CAPTURE(posterior);
+    Fitted const fitted = fit(posterior, table, samples, thin);
+    std::size_t compared = 0;
+    for (auto const& row : rows_of("reference.csv")) {
+        if (row[0] != posterior) continue;
+        std::string name = row[1];
+        if (posterior == "kilpisjarvi_mod-kilpisjarvi" && name != "sigma") name = name == "alpha" ? "beta[1]" : "beta[2]";
+        for (std::size_t k = 0; k < fitted.run.columns.size(); ++k) {
+            if (name_of(fitted.run.columns[k]) != name) continue;
+            compare(row[1], fitted.summary(fitted.values(k)),
+                    {std::stod(row[2]), std::stod(row[3]), std::stod(row[4]), std::stod(row[5]), std::stod(row[7]), true});
+            ++compared;
+        }
+    }
+    std::size_t expected = 0;
+    for (auto const& row : rows_of("reference.csv")) expected += row[0] == posterior ? 1 : 0;
+    CHECK(compared == expected);
+}
+
+/// sigma, loglik, a[t] and mu[sequence, step, output] of an attention model.
+void check_attention(std::string const& name) {
+    CAPTURE(name);
+    Fitted const fitted = fit("attention_" + name, "attention_" + name, 400000, 20);
+    std::size_t compared = 0;
+    for (auto const& row : rows_of("attention_" + name + "_reference.csv")) {
+        Reference const theirs{std::stod(row[1]), std::stod(row[2]), std::stod(row[3]), 0, 0, false};
+        std::string const& quantity = row[0];
+        if (quantity == "lp") continue;  // of another parametrisation
+        if (quantity == "loglik") {
+            std::vector<double> values;
+            for (Chain const& chain : fitted.run.chains) values.insert(values.end(), chain.log_likelihood.begin(), chain.log_likelihood.end());
+            compare(quantity, fitted.summary(values), theirs);
+            ++compared;
+            continue;
+        }
+        std::size_t const before = compared;
+        for (std::size_t k = 0; k < fitted.run.columns.size(); ++k) {
+            DrawColumn const& column = fitted.run.columns[k];
+            // Steps of a count from 0 there and from 1 here; mu[i, t, p] counts sequences from 1 and steps from 0.
+            std::string own = name_of(column);
+            if (column.name == "a") own = fmt::format("a[{}]", column.index[0] - 1);
+            if (column.name == "mean_y") own = fmt::format("mu[{},{},1]", column.index[0], column.index[1] - 1);
+            if (own != quantity) continue;
+            compare(quantity, fitted.summary(fitted.values(k)), theirs);
+            ++compared;
+        }
+        CAPTURE(quantity);
+        CHECK(compared == before + 1);
+    }
+    CHECK(compared > 100);
+}
+
+void check_rats(std::string const& table, std::vector<std::tuple<std::string, double, double>> const& benchmark,
+                std::vector<std::tuple<std::string, double, double>> const& imputed) {
+    Fitted const fitted = fit(table, table, 40000, 4);
+    for (auto const& [name, mean, sd] : benchmark) {
+        CAPTURE(name);
+        std::size_t found = 0;
+        for (std::size_t k = 0; k < fitted.run.columns.size(); ++k) {
+            if (name_of(fitted.run.columns[k]) != name) continue;
+            CHECK(std::abs(fitted.summary(fitted.values(k)).mean - mean) < 0.15 * sd);
+            ++found;
+        }
+        CHECK(found == 1);
+    }
+    for (auto const& [day, mean, sd] : imputed) {
+        for (Prediction const& prediction : fitted.run.predictions) {
+            if (prediction.sequence != "26" || prediction.time != day) continue;
+            CAPTURE(day);
+            CHECK(std::isnan(prediction.observed));
+            CHECK(std::abs(prediction.mean - mean) < 0.15 * sd);
+            CHECK(std::abs(prediction.sd / sd - 1) < 0.1);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("reference: kidiq momhs") { check_posteriordb("kidiq-kidscore_momhs", "kidiq"); }
+TEST_CASE("reference: kidiq momhsiq") { check_posteriordb("kidiq-kidscore_momhsiq", "kidiq"); }
+TEST_CASE("reference: kidiq interaction") { check_posteriordb("kidiq-kidscore_interaction", "kidiq"); }
+TEST_CASE("reference: kidiq mom_work") { check_posteriordb("kidiq_with_mom_work-kidscore_mom_work", "kidiq_with_mom_work"); }
+TEST_CASE("reference: earnings height") { check_posteriordb("earnings-earn_height", "earnings"); }
+TEST_CASE("reference: earnings log interaction") { check_posteriordb("earnings-logearn_interaction", "earnings"); }
+TEST_CASE("reference: mesquite") { check_posteriordb("mesquite-mesquite", "mesquite", 20000); }
+TEST_CASE("reference: mesquite log volume area shape") { check_posteriordb("mesquite-logmesquite_logvas", "mesquite", 20000); }
+TEST_CASE("reference: nes 1972") { check_posteriordb("nes1972-nes", "nes1972"); }
+TEST_CASE("reference: nes 1996") { check_posteriordb("nes1996-nes", "nes1996"); }
+TEST_CASE("reference: blr") { check_posteriordb("sblri-blr", "sblri"); }
+TEST_CASE("reference: kilpisjarvi") { check_posteriordb("kilpisjarvi_mod-kilpisjarvi", "kilpisjarvi_mod"); }
+TEST_CASE("reference: autoregression of order five") { check_posteriordb("arK-arK", "arK"); }
+TEST_CASE("reference: eight schools") { check_posteriordb("eight_schools-eight_schools_noncentered", "eight_schools", 400000, 10); }
+TEST_CASE("reference: rats") { check_rats("rats", {{"alpha0", 106.3955, 3.5997}, {"beta_c", 6.1863, 0.1088}}, {}); }
+TEST_CASE("reference: rats with missing weights") {
+    check_rats("rats_missing", {{"alpha0", 101.3559, 3.7608}, {"beta_c", 6.5431, 0.1502}},
+               {{"15", 204.3373, 8.7858}, {"22", 249.6133, 10.0549}, {"29", 294.9185, 12.3237}, {"36", 340.1973, 14.9199}});
+}
+
+TEST_SUITE_BEGIN("slow");
+
+TEST_CASE("reference: attention, simulated") { check_attention("small"); }
+TEST_CASE("reference: attention, theophylline") { check_attention("theoph"); }
