@@ -1,9 +1,14 @@
 // The table section: which columns are what. Names on the right are columns of the table, not names of the model.
 // An entry of a list is called by its label, `conc = Conc / 10`, or by the one column it reads: `log(earn)` is called earn.
-//
-// BAM0140 an entry about something that has no column, BAM0141 bound twice, BAM0142 not bound, BAM0143 a list where there is one column or
-// the other way round, BAM0144 labels, BAM0145 an expression that is not one over columns, BAM0146 a list of another length than its dim,
-// BAM0512 --dim for a dim with a list.
+// Codes of this file:
+//   BAM0140  an entry about something that has no column
+//   BAM0141  bound twice
+//   BAM0142  not bound
+//   BAM0143  a list where there is one column, or the other way round
+//   BAM0144  labels
+//   BAM0145  an expression that is not one over columns
+//   BAM0146  a list of another length than its dim
+//   BAM0512  --dim for a dim with a list
 #include <fmt/format.h>
 
 #include <algorithm>

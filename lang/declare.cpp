@@ -1,8 +1,11 @@
 // Names: dims, data, parameters and definitions, in whatever order the sections come.
-//
-// BAM0101 a name defined twice, BAM0102 an unknown name (also lower.cpp, priors.cpp, binding.cpp), BAM0103 a statement of a sort that its
-// section does not have, BAM0104 the role or the size of a dim, BAM0105 the dims of a declaration, BAM0510 --dim for something that is no
-// labelled dim.
+// Codes of this file:
+//   BAM0101  a name defined twice
+//   BAM0102  an unknown name (also in the other parts)
+//   BAM0103  a statement of a sort that its section does not have (also in the other parts)
+//   BAM0104  the role or the size of a dim
+//   BAM0105  the dims of a declaration
+//   BAM0510  --dim for something that is no labelled dim
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Definitions, each read when it is first needed, so that they may stand in any order.
-//
-// BAM0111 a definition that is not what its left-hand side says, BAM0119 definitions in a circle.
+// Codes of this file:
+//   BAM0111  a definition that is not what its left-hand side says
+//   BAM0119  definitions in a circle
 #include <fmt/format.h>
 
 #include <algorithm>

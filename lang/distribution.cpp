@@ -1,6 +1,8 @@
 // What stands on the right of `~`.
-//
-// BAM0120 an unknown distribution, or none at all, BAM0121 its arguments, BAM0122 a number that must be positive.
+// Codes of this file:
+//   BAM0120  an unknown distribution, or none at all
+//   BAM0121  its arguments
+//   BAM0122  a number that must be positive
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,9 +1,14 @@
 // Statements to factors: the mean, the residual and the spread of every normal there is.
-//
-// BAM0123 an observation of something that is not data, BAM0124 two observations of the same cells, BAM0128 a mean of another shape,
-// BAM0129 a mean or a spread that changes with what its target does not change with, BAM0130 a spread that is no number, data or parameter,
-// BAM0133 a spread of another shape or sign, BAM0134 a covariance, BAM0135 missing cells that nothing predicts, BAM0136 data that are their
-// own mean.
+// Codes of this file:
+//   BAM0123  an observation of something that is not data
+//   BAM0124  two observations of the same cells
+//   BAM0128  a mean of another shape
+//   BAM0129  a mean or a spread that changes with what its target does not change with
+//   BAM0130  a spread that is no number, data or parameter
+//   BAM0133  a spread of another shape or sign
+//   BAM0134  a covariance
+//   BAM0135  missing cells that nothing predicts
+//   BAM0136  data that are their own mean
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Which parameters are blocks and which are scales, by their priors and by where they are a spread.
-//
-// BAM0131 a prior whose family does not fit the use, BAM0132 a scale used in two ways.
+// Codes of this file:
+//   BAM0131  a prior whose family does not fit the use
+//   BAM0132  a scale used in two ways
 #include <fmt/format.h>
 
 #include <algorithm>

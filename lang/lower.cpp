@@ -1,8 +1,13 @@
 // Expressions to values: names, indices, functions; numbers and lists.
-//
-// BAM0113 an index that cannot be taken, BAM0114 a step of something that has none, BAM0115 a name that is not a value there, BAM0116 an
-// unknown function, BAM0117 something that is not a value, BAM0118 a list of another shape, BAM0214 a
-// state of itself at the same step.
+// Codes of this file:
+//   BAM0113  an index that cannot be taken
+//   BAM0114  a step of something that has none
+//   BAM0115  a name that is not a value there
+//   BAM0116  an unknown function
+//   BAM0117  something that is not a value
+//   BAM0118  a list of another shape
+//   BAM0139  an expression that is too large
+//   BAM0214  a state of itself at the same step
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +23,7 @@ using tree::Expr;
 using tree::ExprKind;
 
 constexpr double longest_lag = 10000;
+constexpr std::size_t deepest = 2000;  ///< expressions within expressions, through definitions too: no walk may run out of stack
 
 /// How an index moves a variable in time.
 struct Lag {
@@ -37,7 +43,12 @@ class Lowering {
           state_shape_(state_shape) {}
 
     Value value(Expr const& expr) {
+        if (workspace_.depth >= deepest) return too_large(expr, "it is nested too deeply");
+        ++workspace_.depth;
         Value const result = compute(expr);
+        --workspace_.depth;
+        if (result.is_known && workspace_.is_too_large(result.term))
+            return too_large(expr, "give its parts parameters or columns of their own");
         bool const is_new = result.is_known && !result.is_open && !workspace_.is_trial && model_.terms[result.term].op != Op::Constant;
         if (is_new) model_.uses.emplace(result.term, expr.span);
         return result;
@@ -96,6 +107,11 @@ class Lowering {
     Value refuse(Expr const& expr, std::string message, std::string note) {
         Diagnostic& d = workspace_.error(117, expr.span, std::move(message));
         if (!note.empty()) d.notes.push_back(std::move(note));
+        return {};
+    }
+
+    Value too_large(Expr const& expr, std::string note) {
+        workspace_.error(139, expr.span, "this expression is too large", "multiplied out", {std::move(note)});
         return {};
     }
 

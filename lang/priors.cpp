@@ -1,9 +1,11 @@
 // Which statements on parameters hold: those of the param sections, then priors without a name, then the sets that are asked for. Later
-// ones win.
-//
-// BAM0123 a statement about something that is not a parameter, BAM0124 two statements on the same entries in one section, BAM0125 entries
-// without a prior, BAM0126 fixed and drawn at once, BAM0127 prior sets: twice, in a circle, or extending what is not there, BAM0511
-// --priors with an unknown name.
+// ones win. Codes of this file:
+//   BAM0123  a statement about something that is not a parameter
+//   BAM0124  two statements on the same entries in one section
+//   BAM0125  entries without a prior
+//   BAM0126  fixed and drawn at once
+//   BAM0127  prior sets: twice, in a circle, or extending what is not there
+//   BAM0511  --priors with an unknown name
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // Takes the body of a state apart into the coefficient of its own previous step and the rest.
-//
-// BAM0210 a coefficient that mixes entries, BAM0211 a body that is not linear in the previous step, BAM0212 a state that is 0 at every
-// step.
+// Codes of this file:
+//   BAM0210  a coefficient that mixes entries
+//   BAM0211  a body that is not linear in the previous step
+//   BAM0212  a state that is 0 at every step
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // What a left-hand side speaks of: `a[t > 0]`, `W_v[conc, dose]`, `y[t]`, `theta[seq = S1]`.
-//
-// BAM0106 an index that is no step, range or label of the variable, BAM0107 a label that its dim does not have.
+// Codes of this file:
+//   BAM0106  an index that is no step, range or label of the variable
+//   BAM0107  a label that its dim does not have
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,10 @@
 // What is used where: the last look at the whole model.
-//
-// BAM0131 the prior of a scale on a coefficient, BAM0132 a scale inside a mean, BAM0137 priors in a circle, BAM0138 a step at which a
-// parameter has no entry, BAM0301 (warning) a parameter that nothing uses.
+// Codes of this file:
+//   BAM0131  the prior of a scale on a coefficient
+//   BAM0132  a scale inside a mean
+//   BAM0137  priors in a circle
+//   BAM0138  a step at which a parameter has no entry
+//   BAM0310  (warning) a parameter that nothing uses
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -199,7 +202,7 @@ class Uses {
             }
             bool const is_drawn = parameter.kind == SymbolKind::Block || parameter.kind == SymbolKind::Scale;
             if (is_used || !is_drawn) continue;
-            Diagnostic d{301, Severity::Warning, fmt::format("nothing depends on `{}`", parameter.name), {{parameter.span, ""}}, {}};
+            Diagnostic d{310, Severity::Warning, fmt::format("nothing depends on `{}`", parameter.name), {{parameter.span, ""}}, {}};
             d.labels[0].text =
                 parameter.kind == SymbolKind::Scale ? "it is the spread of nothing" : "it stands in no mean: the data say nothing about it";
             workspace_.diagnostics.push_back(std::move(d));

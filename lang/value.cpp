@@ -1,7 +1,10 @@
 // The algebra of values: which shapes go together, and the terms they make.
-//
-// BAM0110 shapes in a product, BAM0111 shapes in a sum or an elementwise product, BAM0112 a divisor, a power or an argument that is not a
-// scalar or vector, BAM0213 a parameter inside a function or below a fraction bar.
+// Codes of this file:
+//   BAM0110  shapes in a product
+//   BAM0111  shapes in a sum or an elementwise product
+//   BAM0112  a divisor, a power or an argument that is not a scalar or vector
+//   BAM0210  a state whose previous step is mixed by a matrix
+//   BAM0213  a parameter inside a function or below a fraction bar
 #include <fmt/format.h>
 
 #include <cmath>

@@ -9,7 +9,9 @@
 namespace bam {
 namespace {
 
-constexpr std::size_t most_names = 12;  ///< that a message lists
+constexpr std::size_t most_names = 12;        ///< that a message lists
+constexpr std::uint32_t highest_term = 2000;  ///< so that no walk runs out of stack
+constexpr std::size_t widest_term = 200;      ///< factors, or summands that a product would multiply out
 
 }  // namespace
 
@@ -24,6 +26,17 @@ Diagnostic& Workspace::error(int code, Span span, std::string message, std::stri
     Diagnostic& d = is_trial ? unsaid : diagnostics.emplace_back();
     d = {code, Severity::Error, std::move(message), {{span, std::move(label)}}, std::move(notes)};
     return d;
+}
+
+bool Workspace::is_too_large(Term term) {
+    for (Term next = static_cast<Term>(heights.size()); next <= term; ++next) {  // arguments are older than what is made of them
+        std::uint32_t height = 0;
+        for (Term arg : model.terms[next].args) height = std::max(height, heights[arg] + 1);
+        heights.push_back(height);
+    }
+    Node const& node = model.terms[term];
+    bool const may_grow = node.op == Op::Multiply || node.op == Op::Contract || (node.op == Op::Add && node.has_delta);
+    return heights[term] > highest_term || (may_grow && node.args.size() > widest_term);
 }
 
 Name const* Workspace::find(std::string_view name) const {

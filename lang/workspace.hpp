@@ -100,11 +100,15 @@ struct Workspace {
     std::vector<PriorStatement> observations{};
     std::map<SymbolId, std::vector<SpreadUse>> spread_uses{};
     std::set<std::string, std::less<>> unknown{};  ///< names that were complained of already
+    std::size_t depth = 0;                         ///< of the expression that is being read
+    std::vector<std::uint32_t> heights{};          ///< of the terms, as far as they were asked for
     bool has_table = false;
     bool is_trial = false;  ///< only the shape of a state is being found out: nothing is reported, nothing is remembered
     Diagnostic unsaid{};
 
     Diagnostic& error(int code, Span span, std::string message, std::string label = {}, std::vector<std::string> notes = {});
+    /// Whether a term is so high, or has so many summands or factors, that what is made of it would have no end.
+    bool is_too_large(Term term);
     Name const* find(std::string_view name) const;
     Definition* find_definition(SymbolId symbol);
     std::string text(Span span) const { return std::string(sources.text(span)); }

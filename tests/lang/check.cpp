@@ -242,7 +242,7 @@ TEST_CASE("check: warnings do not stop a model") {
         check_text(head + "param { b ~ normal(0, 1); sigma ~ half_normal(1); c ~ normal(0, 1) }\nobserve { z ~ normal(c, 1) }");
     CHECK(checked.model);
     REQUIRE(checked.diagnostics.size() == 2);
-    CHECK(checked.diagnostics[0].code == 301);
+    CHECK(checked.diagnostics[0].code == 310);
     CHECK(checked.diagnostics[0].severity == Severity::Warning);
     CHECK(checked.sources.text(checked.diagnostics[1].labels[0].span) == "sigma");
 }

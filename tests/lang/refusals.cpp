@@ -261,3 +261,21 @@ TEST_CASE("refusals: a circle is printed") {
     CHECK(checked.diagnostics.at(0).message == "definitions in a circle: r -> q -> p -> r");
     CHECK(checked.diagnostics.at(0).labels.size() == 4);
 }
+
+TEST_CASE("refusals: no expression grows without end") {
+    std::string sums = "(diag(b) + M)";
+    std::string powers = "c";
+    std::string chain = "state { r0 = z";
+    for (int i = 0; i < 40; ++i) sums += " * (diag(b) + M)";
+    for (int i = 0; i < 40; ++i) powers = "(" + powers + ")^8";
+    for (int i = 1; i < 20000; ++i) chain += "\nr" + std::to_string(i) + " = exp(z - r" + std::to_string(i - 1) + ")";
+    std::string const square =
+        "dims { sequence seq; unit = 2; feat }\ndata { z[seq]; x[seq, unit] }\nparam { b[unit] ~ normal(0, 1); c ~ normal(0, 1) }\n"
+        "state { M = x * x' }\n";
+    for (std::string const& text :
+         {square + "state { r = " + sums + " }", square + "state { r = " + powers + " }", square + chain + " }"}) {
+        Checked const checked = check_text(text);
+        REQUIRE(checked.errors() >= 1);
+        CHECK(checked.diagnostics.front().code == 139);
+    }
+}
