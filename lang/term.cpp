@@ -302,16 +302,11 @@ Term Terms::apply(Function function, Term argument) {
     if (nodes_[argument].op == Op::Constant) {
         double const x = constant_value(argument);
         switch (function) {
-            case Function::Exp:
-                return constant(std::exp(x));
-            case Function::Log:
-                return constant(std::log(x));
-            case Function::Sqrt:
-                return constant(std::sqrt(x));
-            case Function::Abs:
-                return constant(std::abs(x));
-            case Function::Reciprocal:
-                return constant(1 / x);
+            case Function::Exp: return constant(std::exp(x));
+            case Function::Log: return constant(std::log(x));
+            case Function::Sqrt: return constant(std::sqrt(x));
+            case Function::Abs: return constant(std::abs(x));
+            case Function::Reciprocal: return constant(1 / x);
         }
     }
     Node node;
@@ -325,16 +320,12 @@ Term Terms::apply(Function function, Term argument) {
 Term Terms::rebuild(Term term, std::vector<Term> args) {
     Node const node = nodes_[term];
     switch (node.op) {
-        case Op::Add:
-            return add(std::move(args));
-        case Op::Multiply:
-            return multiply(std::move(args));
-        case Op::Contract:
-            return contract(std::move(args), node.summed);
+        case Op::Add: return add(std::move(args));
+        case Op::Multiply: return multiply(std::move(args));
+        case Op::Contract: return contract(std::move(args), node.summed);
         case Op::Scan:
             return scan(args[0], args[1], Axis{static_cast<DimId>(node.payload >> 16), static_cast<std::uint16_t>(node.payload & 0xffff)});
-        case Op::Apply:
-            return apply(static_cast<Function>(node.payload), args[0]);
+        case Op::Apply: return apply(static_cast<Function>(node.payload), args[0]);
         case Op::Constant:
         case Op::Literal:
         case Op::Data:
@@ -342,8 +333,7 @@ Term Terms::rebuild(Term term, std::vector<Term> args) {
         case Op::Param:
         case Op::Previous:
         case Op::Weight:
-        case Op::Delta:
-            break;
+        case Op::Delta: break;
     }
     return term;
 }

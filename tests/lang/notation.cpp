@@ -98,6 +98,5 @@ TEST_CASE("notation: a recurrence without a name is spelled out once") {
     Terms& terms = m.model.terms;
     Term const a = terms.leaf(Op::Param, 4, {{Attention::t, 0}});
     Term const moments = terms.scan(a, m.x, {Attention::t, 0});
-    CHECK(to_text(m.model, terms.multiply({moments, moments})) ==
-          "S1[t,feat]^2, where S1[t,feat] = a[t] S1[t-1,feat] + x[t,feat]");
+    CHECK(to_text(m.model, terms.multiply({moments, moments})) == "S1[t,feat]^2, where S1[t,feat] = a[t] S1[t-1,feat] + x[t,feat]");
 }

@@ -61,16 +61,11 @@ double scanned(std::function<double(Cell const&)> const& coefficient, std::funct
 
 double applied(Function function, double x) {
     switch (function) {
-        case Function::Exp:
-            return std::exp(x);
-        case Function::Log:
-            return std::log(x);
-        case Function::Sqrt:
-            return std::sqrt(x);
-        case Function::Abs:
-            return std::abs(x);
-        case Function::Reciprocal:
-            return 1 / x;
+        case Function::Exp: return std::exp(x);
+        case Function::Log: return std::log(x);
+        case Function::Sqrt: return std::sqrt(x);
+        case Function::Abs: return std::abs(x);
+        case Function::Reciprocal: return 1 / x;
     }
     return 0;
 }
@@ -79,10 +74,8 @@ double evaluate(Terms const& terms, Term term, Cell const& cell) {
     Node const& node = terms[term];
     auto const of = [&](std::size_t arg) { return [&terms, &node, arg](Cell const& at) { return evaluate(terms, node.args[arg], at); }; };
     switch (node.op) {
-        case Op::Constant:
-            return terms.constant_value(term);
-        case Op::Delta:
-            return cell.at(node.axes[0]) == cell.at(node.axes[1]) ? 1 : 0;
+        case Op::Constant: return terms.constant_value(term);
+        case Op::Delta: return cell.at(node.axes[0]) == cell.at(node.axes[1]) ? 1 : 0;
         case Op::Add: {
             double sum = 0;
             for (Term arg : node.args) sum += evaluate(terms, arg, cell);
@@ -97,10 +90,8 @@ double evaluate(Terms const& terms, Term term, Cell const& cell) {
             });
         case Op::Scan:
             return scanned(of(0), of(1), {static_cast<DimId>(node.payload >> 16), static_cast<std::uint16_t>(node.payload & 0xffff)}, cell);
-        case Op::Apply:
-            return applied(static_cast<Function>(node.payload), evaluate(terms, node.args[0], cell));
-        default:
-            return leaf_value(node.payload, node.axes, node.lag, cell);
+        case Op::Apply: return applied(static_cast<Function>(node.payload), evaluate(terms, node.args[0], cell));
+        default: return leaf_value(node.payload, node.axes, node.lag, cell);
     }
 }
 
@@ -132,8 +123,7 @@ struct Maker {
     Pair make(std::size_t depth) {
         if (depth == 0) return leaf();
         switch (below(10)) {
-            case 0:
-                return leaf();
+            case 0: return leaf();
             case 1: {
                 Axis const a = any_axis();
                 Axis const b{a.dim, static_cast<std::uint16_t>(below(3))};
