@@ -1,0 +1,139 @@
+// The one intermediate representation: dims, symbols, factors over interned terms, and the table binding. check.cpp makes it,
+// and every later pass and tool reads it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bam/diagnostic.hpp"
+#include "column.hpp"
+#include "term.hpp"
+
+namespace bam {
+
+enum class Role : std::uint8_t { Labelled, Sequence, Time };
+
+struct Dim {
+    std::string name;
+    Role role = Role::Labelled;
+    std::optional<std::size_t> size;  ///< of a labelled dim: from the file, --dim, or the labels of its binding
+    std::vector<std::string> labels;  ///< of a bound labelled dim
+    Span span;
+};
+
+enum class SymbolKind : std::uint8_t {
+    Data,        ///< a variable read from the table
+    Block,       ///< a parameter with a Gaussian or flat prior: drawn as a block
+    Scale,       ///< a parameter that is the scale of a factor: sd, variance or precision
+    Fixed,       ///< a parameter held at its literal
+    Definition,  ///< a name for a term: state or report
+};
+
+struct Symbol {
+    SymbolKind kind = SymbolKind::Data;
+    std::string name;
+    Span span;
+    std::vector<DimId> dims;               ///< as declared; at most once each, but in a Definition as `order` says
+    bool may_be_missing = false;           ///< of Data
+    std::size_t first_step = 0;            ///< of a parameter over time: entries below have no value (`a[t > 0]`)
+    std::optional<std::uint32_t> literal;  ///< of Fixed
+    std::optional<Term> term;              ///< of Definition
+    Axes order;  ///< of Definition: the free axes of `term` as they are read: sequence, time, row, column. Not sorted
+    bool is_report = false;
+};
+
+/// Numbers written as a list. Entries in the order of `dims`, last index fastest.
+struct Literal {
+    std::vector<DimId> dims;
+    std::vector<std::size_t> shape;
+    std::vector<double> values;
+};
+
+/// Which entries of a factor's target a statement speaks of.
+struct Region {
+    struct Labels {
+        DimId dim;
+        std::string label;  ///< a label, or a number from 1 where the dim has none
+        Span span;
+    };
+    std::size_t first_step = 0;
+    std::size_t last_step = SIZE_MAX;
+    std::vector<Labels> labels;
+    bool is_whole() const { return first_step == 0 && last_step == SIZE_MAX && labels.empty(); }
+};
+
+/// In what unit the spread of a normal is said.
+enum class Spread : std::uint8_t { Sd, Variance, Precision, Covariance, Flat };
+
+/// One `target ~ normal(mean, spread)` statement: observations and priors alike. Its residual is mean - target.
+struct Factor {
+    SymbolId target = 0;
+    Region region;
+    Term mean = 0;
+    Term residual = 0;
+    Spread spread = Spread::Sd;
+    Term scale = 0;  ///< Constant, Literal, Data or Param; of a Covariance a Literal [k, k] over the target's last dim
+    bool is_observation = false;
+    Span span;
+    std::vector<std::uint32_t> overridden_by;  ///< factors of later statements on the same target that take some of its entries
+};
+
+enum class ScaleFamily : std::uint8_t { Flat, HalfCauchy, HalfNormal, InverseGamma, Gamma };
+
+/// The prior of a scale. math: half_cauchy(s), half_normal(s) on the sd; inverse_gamma(shape, scale) on the variance; gamma(shape, rate) on
+/// the precision.
+struct ScalePrior {
+    SymbolId scale = 0;
+    Region region;
+    Spread spread = Spread::Sd;  ///< how the parameter is used
+    ScaleFamily family = ScaleFamily::Flat;
+    double first = 0;   ///< scale s, or shape
+    double second = 0;  ///< scale or rate of the gamma families
+    Span span;
+    std::vector<std::uint32_t> overridden_by;  ///< as in Factor, of scale_priors
+};
+
+/// What a table column, or a list of them, is bound to.
+struct Binding {
+    std::optional<DimId> dim;        ///< the sequence or time dim, or a labelled one with `columns` labelled
+    std::optional<SymbolId> symbol;  ///< scalar data
+    bool is_order = false;           ///< `order(column)`
+    std::vector<ColumnExpr> columns;
+    Span span;
+};
+
+/// A source line of the effective prior of a parameter, for `config.json` and messages.
+struct Model {
+    std::string name;
+    Terms terms;
+    std::vector<Dim> dims;
+    std::vector<Symbol> symbols;
+    std::vector<Literal> literals;
+    std::vector<Factor> factors;
+    std::vector<ScalePrior> scale_priors;
+    std::vector<Binding> bindings;
+    std::map<Term, Span> uses;       ///< where a term was first written
+    std::map<Term, SymbolId> names;  ///< the definition that a term is known by
+
+    std::optional<DimId> sequence;
+    std::optional<DimId> time;
+
+    std::optional<Axis> time_axis() const { return time ? std::optional<Axis>(Axis{*time, 0}) : std::nullopt; }
+    /// Free axes of a symbol as written: its dims, copy 0.
+    Axes axes_of(SymbolId symbol) const {
+        Axes axes;
+        for (DimId dim : symbols[symbol].dims) axes.push_back({dim, 0});
+        return axes;
+    }
+    bool is_over(SymbolId symbol, std::optional<DimId> dim) const {
+        for (DimId d : symbols[symbol].dims) {
+            if (dim && d == *dim) return true;
+        }
+        return false;
+    }
+};
+
+}  // namespace bam
