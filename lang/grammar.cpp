@@ -339,7 +339,7 @@ auto const primary_def = numeral[set_number] | quoted[set_text] | (name[set_name
                          (call_start > expression[take] > close_round[close_bracket]) | list;
 auto const assign_start = (name | quoted) >> '=' >> !x3::lit('=');
 auto const argument_def =
-    (x3::omit[&assign_start] >> (name[set_assign] | quoted[set_assign]) > '=' > expression[set_assigned]) | expression[take];
+    ((x3::omit[&assign_start] >> (name[set_assign] | quoted[set_assign])) > '=' > expression[set_assigned]) | expression[take];
 auto const arguments_def = argument[add_argument] >> *(',' > argument[add_argument]);
 
 auto const target_def = name[set_name] >> -indices;
@@ -348,7 +348,7 @@ auto const role_def =
 auto const tail = (x3::lit('~')[start_value] > expression[set_value(StatementKind::Sample)]) |
                   (x3::lit('=')[start_value] > expression[set_value(StatementKind::Define)]) |
                   (word("fixed")[start_value] > expression[set_value(StatementKind::Fixed)]) | word("missing")[set_missing] | x3::eps;
-auto const statement_def = x3::eps[start_statement] >> -role[set_role] > target[set_target] > tail > statement_end[finish_statement];
+auto const statement_def = (x3::eps[start_statement] >> -role[set_role]) > target[set_target] > tail > statement_end[finish_statement];
 auto const statement_end_def = x3::omit[&x3::char_("\n;}")] | x3::eoi;
 
 auto const heading = name[set_keyword] >> -(!word("extends") >> name[set_section_name]) >> -(word("extends") >> name[set_extends]) >>
@@ -358,8 +358,8 @@ auto const close_brace = x3::lit('}')[close_section] | x3::eps[miss_close];
 auto const body = *(separator | (!x3::lit('}') >> !x3::eoi >> !x3::eps[is_at_section(false)] >> statement[add_statement]));
 auto const section_def = x3::eps[is_at_section(true)] >> heading >> x3::eps[check_heading] >> open_brace >> body >> close_brace;
 
-auto const line_def = x3::eps[start_line] >> ((word("bam") > digits[set_version]) | (word("model") > name[set_model]) |
-                                              (word("use") > quoted[add_use])) > line_end;
+auto const line_def = (x3::eps[start_line] >> ((word("bam") > digits[set_version]) | (word("model") > name[set_model]) |
+                                               (word("use") > quoted[add_use]))) > line_end;
 auto const line_end_def = x3::omit[&x3::char_("\n;")] | x3::eoi;
 auto const nothing_def = x3::eps(false);
 auto const outside_def = x3::eps > nothing;
