@@ -118,8 +118,9 @@ class Deriver {
 
     /// The same recurrence under the plain names of its axes: inside a sum it goes by those of the sum.
     Term plain(Term scan) {
+        // Twin axes keep their copies; add_state refuses them.
         for (Axis axis : Axes(model_.terms.axes(scan))) {
-            if (axis.copy != 0) scan = model_.terms.rename(scan, axis, {axis.dim, 0});
+            if (axis.copy != 0 && !model_.terms.has_axis(scan, {axis.dim, 0})) scan = model_.terms.rename(scan, axis, {axis.dim, 0});
         }
         return scan;
     }
@@ -224,6 +225,12 @@ class Deriver {
                 return refuse(conditional, 204, "one recurrence that depends on it runs inside another",
                               "name the two recurrences' coefficients differently, so that each block stands in one of them");
             }
+        }
+        Axes const& axes = model_.terms.axes(scan);
+        for (std::size_t i = 1; i < axes.size(); ++i) {
+            if (axes[i].dim != axes[i - 1].dim) continue;
+            return refuse(conditional, 204, "the recurrence that depends on it has two axes over one dim",
+                          fmt::format("declare a second dim of the same size as {} for one of the two", model_.dims[axes[i].dim].name));
         }
         SweptState state;
         state.scan = scan;

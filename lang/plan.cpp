@@ -6,6 +6,7 @@
 
 #include "layout.hpp"
 #include "passes.hpp"
+#include "recognise.hpp"
 
 namespace bam {
 namespace {
@@ -17,8 +18,8 @@ Entry merged(Entry entry, Entry const& other) {
 
 class Planner {
   public:
-    Planner(Model& model, LaidOut const& laid_out, std::vector<bool> const& weighted)
-        : model_(model), numbering_{model, laid_out.variables}, weighted_(weighted) {}
+    Planner(Model& model, LaidOut const& laid_out, std::vector<bool> const& weighted, Recognition recognition)
+        : model_(model), numbering_{model, laid_out.variables}, weighted_(weighted), recognition_(recognition) {}
 
     BlockPlan block(Conditional const& conditional) {
         BlockPlan plan;
@@ -39,7 +40,10 @@ class Planner {
             if (contribution.is_prior) {
                 plan.priors.push_back(prior(conditional.block, contribution.factor));
             } else {
-                plan.equations.push_back(equations(contribution, groups));
+                auto kronecker = conditional.method == Method::Joint && numbering_.extent(conditional.block) == Extent::One && groups.size() == 1
+                                     ? kronecker_equations(contribution, joint)
+                                     : std::nullopt;
+                plan.equations.push_back(kronecker ? std::move(*kronecker) : equations(contribution, groups));
             }
         }
         switch (conditional.method) {
@@ -198,6 +202,47 @@ class Planner {
         return result;
     }
 
+    /// The Kronecker form, if there is one, nothing in it is zero by structure, and it costs less than the rows.
+    std::optional<Equations> kronecker_equations(Contribution const& contribution, std::vector<DimId> const& joint) {
+        if (recognition_ == Recognition::Off) return std::nullopt;
+        auto const form = recognise_kronecker(model_, contribution.covariates, joint);
+        if (!form) return std::nullopt;
+        Extent const extent = domain(contribution.factor);
+        auto const cells = numbering_.entries(numbering_.labelled(model_.factors[contribution.factor].target), 0);
+        auto const lefts = numbering_.entries(form->left_dims, entry_copy);
+        auto const rights = numbering_.entries(form->right_dims, entry_copy);
+        auto const pairs = [](std::size_t n) { return n * (n + 1) / 2; };
+        std::size_t const d = lefts.size() * rights.size();
+        std::size_t const split = pairs(lefts.size()) * (1 + pairs(rights.size())) + cells.size() * (pairs(rights.size()) + rights.size()) + d;
+        if (split >= cells.size() * (pairs(d) + 2 * d)) return std::nullopt;
+
+        Equations result;
+        result.factor = contribution.factor;
+        result.kronecker.emplace();
+        PassBuilder builder(numbering_, extent);
+        bool is_full = true;
+        auto reg = [&](Term term, Entry const& entry) {
+            auto const found = builder.component(term, entry, extent);
+            is_full = is_full && found;
+            return found.value_or(no_register);
+        };
+        for (Entry const& left : lefts) result.kronecker->left.push_back(reg(form->left, left));
+        Term const right_term = weighted(contribution.factor, form->right);
+        Term const offset_term = weighted(contribution.factor, contribution.offset);
+        for (Entry const& cell : cells) {
+            result.kronecker->right.emplace_back();
+            for (Entry const& right : rights) result.kronecker->right.back().push_back(reg(right_term, merged(cell, right)));
+            result.kronecker->offsets.push_back(builder.component(offset_term, cell, extent).value_or(no_register));
+        }
+        for (Entry const& left : lefts) {
+            for (Entry const& right : rights) {
+                result.kronecker->position.push_back(static_cast<std::uint32_t>(numbering_.position(joint, merged(left, right), entry_copy)));
+            }
+        }
+        result.pass = builder.take();
+        return is_full ? std::optional(std::move(result)) : std::nullopt;
+    }
+
     SweepPlan sweep(Conditional const& conditional, std::vector<Entry> const& entries) {
         SweepPlan plan;
         PassBuilder backward(numbering_, Extent::Cell);
@@ -281,6 +326,7 @@ class Planner {
     Model& model_;
     Numbering numbering_;
     std::vector<bool> const& weighted_;
+    Recognition recognition_;
 };
 
 /// Whether the mean of some factor multiplies entries of two blocks.
@@ -301,8 +347,8 @@ bool multiplies_blocks(Model& model, Derivation const& derivation) {
 }  // namespace
 
 Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry> const& symmetries, LaidOut const& laid_out,
-               std::vector<bool> const& weighted) {
-    Planner planner(model, laid_out, weighted);
+               std::vector<bool> const& weighted, Recognition recognition) {
+    Planner planner(model, laid_out, weighted, recognition);
     Plan plan;
     plan.layout = laid_out.layout;
     for (Conditional const& conditional : derivation.blocks) plan.blocks.push_back(planner.block(conditional));

@@ -149,11 +149,20 @@ struct EquationRow {
     std::uint32_t offset = no_register;
 };
 
-/// A factor's share of a block's normal equations.
+/// Covariates of one group as left[i] right[p][j], p over the components of the factor's target: their products are products of sums.
+struct KroneckerPlan {
+    std::vector<std::uint32_t> left;                ///< register per left entry
+    std::vector<std::vector<std::uint32_t>> right;  ///< per component, register per right entry; weighted
+    std::vector<std::uint32_t> offsets;             ///< per component; weighted
+    std::vector<std::uint32_t> position;            ///< of entry (i, j) in the group: [left, right]
+};
+
+/// A factor's share of a block's normal equations: rows of covariates, or their Kronecker form.
 struct Equations {
     std::uint32_t factor = 0;
     Pass pass;
-    std::vector<std::vector<EquationRow>> groups;  ///< per group of the block
+    std::vector<std::vector<EquationRow>> groups;  ///< per group of the block; empty with a Kronecker form
+    std::optional<KroneckerPlan> kronecker;        ///< of the one group
 };
 
 /// A factor whose target the block is: precision on the diagonal (or a full matrix), and the mean.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <Eigen/Core>
@@ -30,11 +31,21 @@ class NormalEquations {
         bool has_offset = false;
         Eigen::MatrixXd moments;  ///< [k + 1, k + 1] lower: (J, offset)'(J, offset)
     };
+    /// Sums of products of the Kronecker form, left pairs by right pairs, and its buffers for one chunk.
+    struct KroneckerSum {
+        KroneckerPlan const* plan = nullptr;
+        Eigen::MatrixXd left, left_pairs, right_pairs, right_offsets;  ///< [chunk, entries or pairs]
+        Eigen::MatrixXd pairs;                                          ///< [left pairs, right pairs]
+        Eigen::MatrixXd linear;                                         ///< [left, right]
+    };
     struct Equation {
         std::size_t factor = 0;
         std::unique_ptr<PassRunner> runner;
         std::vector<Sum> sums;
+        std::optional<KroneckerSum> kronecker;
     };
+    void add_chunk(KroneckerSum& sum, PassRunner const& runner, std::size_t n);
+    void scatter(KroneckerSum const& sum, double precision);
     void add_rows(Sum& sum, PassRunner const& runner, std::size_t n);
     void scatter(Sum const& sum, double precision);
 

@@ -41,3 +41,43 @@ TEST_CASE("conditionals: regression") { check_study("regression", "rows"); }
 TEST_CASE("conditionals: eight schools") { check_study("eight_schools", "rows"); }
 TEST_CASE("conditionals: autoregression") { check_study("ar", "series"); }
 TEST_CASE("conditionals: selective decay per sequence") { check_study("selective", "small"); }
+
+namespace {
+
+/// Draws every block once from the same normals with and without the faster forms.
+void check_recognition(std::string const& name, bool is_expected) {
+    CAPTURE(name);
+    auto const fast = study_of(name, "small");
+    auto const plain = study_of(name, "small");
+    plain->problem.plan =
+        make_plan(plain->model, plain->derivation, plain->symmetries, plain->laid_out, plain->problem.weighted, Recognition::Off);
+    bool is_used = false;
+    for (BlockPlan const& block : fast->problem.plan.blocks) {
+        for (Equations const& equations : block.equations) is_used = is_used || equations.kronecker;
+    }
+    CHECK(is_used == is_expected);
+    Replica one(fast->problem, 3, 1, {});
+    Replica other(plain->problem, 3, 1, {});
+    one.start(0);
+    for (std::uint64_t i = 0; i < 10; ++i) one.sweep(i);
+    for (std::size_t b = 0; b < fast->problem.plan.blocks.size(); ++b) {
+        State const start = one.state();
+        other.set_state(start);
+        Stream first(1, 1, 1, b), second(1, 1, 1, b);
+        one.draw_block(b, first);
+        other.draw_block(b, second);
+        std::uint32_t const v = fast->problem.plan.blocks[b].variable;
+        for (std::size_t i = 0; i < start.values[v].size(); ++i) {
+            CHECK(one.state().values[v][i] == doctest::Approx(other.state().values[v][i]).epsilon(1e-10));
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("recognition: the Kronecker form draws what the rows draw") {
+    check_recognition("attention", true);
+    check_recognition("attention_skip", true);
+    check_recognition("selective", true);
+    check_recognition("group_regression", false);
+}
