@@ -19,6 +19,7 @@ struct Grid {
     std::size_t sequences = 0;
     std::size_t steps = 0;             ///< of the longest sequence
     std::vector<std::size_t> offsets;  ///< [steps + 1]; the last is the number of cells
+    std::size_t chunk_cells = 512;     ///< that a pass takes at a time: a hundred registers of them fit into a core's second-level cache
 
     std::size_t cells() const { return offsets.empty() ? 0 : offsets.back(); }
     std::size_t lanes(std::size_t step) const { return offsets[step + 1] - offsets[step]; }

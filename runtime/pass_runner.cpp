@@ -6,9 +6,6 @@
 namespace bam {
 namespace {
 
-/// Cells of a chunk: some hundred registers of it fit into a core's second-level cache.
-constexpr std::size_t chunk_cells = 512;
-
 template <class F>
 void binary(double* out, double const* a, bool a_is_one, double const* b, bool b_is_one, std::size_t n, F f) {
     if (a_is_one) {
@@ -53,7 +50,7 @@ PassRunner::PassRunner(Pass const& pass, Inputs const& inputs, std::vector<std::
             Chunk chunk{t, t, grid_.offsets[t], grid_.offsets[t]};
             do {
                 chunk.last_cell = grid_.offsets[++chunk.last_step];
-            } while (chunk.last_step < grid_.steps && (whole || chunk.last_cell - chunk.first_cell + grid_.lanes(chunk.last_step) <= chunk_cells));
+            } while (chunk.last_step < grid_.steps && (whole || chunk.last_cell - chunk.first_cell + grid_.lanes(chunk.last_step) <= grid_.chunk_cells));
             chunks_.push_back(chunk);
             t = chunk.last_step;
         }

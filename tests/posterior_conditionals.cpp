@@ -14,9 +14,11 @@ std::unique_ptr<Study> study_of(std::string const& name, std::string const& tabl
     return study_file(studies / (name + ".bam"), text_of(studies / (table + ".csv")));
 }
 
-void check_study(std::string const& name, std::string const& table) {
+void check_study(std::string const& name, std::string const& table, std::size_t chunk_cells = 512) {
     CAPTURE(name);
+    CAPTURE(chunk_cells);
     auto const study = study_of(name, table);
+    study->problem.bound.grid.chunk_cells = chunk_cells;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         Certificate certificate(*study, seed);
         CHECK(certificate.log_joint_error() < 1e-10);
@@ -30,6 +32,16 @@ void check_study(std::string const& name, std::string const& table) {
 
 }  // namespace
 
+TEST_CASE("conditionals: every chunk boundary") {
+    for (std::size_t cells : {1, 3, 7}) {
+        for (char const* name : {"attention", "attention_skip", "attention_unit_decay", "two_heads", "group_regression", "random_walk", "selective", "steps", "levels"}) {
+            check_study(name, "small", cells);
+        }
+        check_study("ar", "series", cells);
+    }
+}
+TEST_CASE("conditionals: entries per step and per cell, noise per sequence") { check_study("steps", "small"); }
+TEST_CASE("conditionals: a vector of levels with a transition matrix, shared by all sequences") { check_study("levels", "small"); }
 TEST_CASE("conditionals: attention") { check_study("attention", "small"); }
 TEST_CASE("conditionals: attention with a skip term") { check_study("attention_skip", "small"); }
 TEST_CASE("conditionals: a decay per unit") { check_study("attention_unit_decay", "small"); }
