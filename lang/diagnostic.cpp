@@ -30,12 +30,9 @@ constexpr std::size_t widest_excerpt = 120;  ///< code points of a source line t
 
 char const* word(Severity severity) {
     switch (severity) {
-        case Severity::Note:
-            return "note";
-        case Severity::Warning:
-            return "warning";
-        case Severity::Error:
-            return "error";
+        case Severity::Note: return "note";
+        case Severity::Warning: return "warning";
+        case Severity::Error: return "error";
     }
     return "";
 }
@@ -53,6 +50,14 @@ std::vector<Diagnostic const*> in_order(Diagnostics const& diagnostics) {
     return order;
 }
 
+/// A text without anything a terminal might obey.
+std::string printable(std::string_view text) {
+    std::string shown{text};
+    for (char& c : shown)
+        if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == '\x7f') c = '?';
+    return shown;
+}
+
 /// Writes one diagnostic with its excerpts.
 class Writer {
   public:
@@ -63,12 +68,12 @@ class Writer {
                 : diagnostic.severity == Severity::Warning ? "\x1b[1;33m"
                                                            : "\x1b[1;36m";
         put(mark_, fmt::format("{}[BAM{:04}]", word(diagnostic.severity), diagnostic.code));
-        put("\x1b[1m", ": " + diagnostic.message);
+        put("\x1b[1m", ": " + printable(diagnostic.message));
         out_ += '\n';
         excerpts(diagnostic.labels);
         for (std::string const& note : diagnostic.notes) {
             put(gutter_, "  = ");
-            out_ += note + '\n';
+            out_ += printable(note) + '\n';
         }
     }
 
@@ -128,17 +133,16 @@ class Writer {
         return std::min(marked - widest_excerpt / 2, length - widest_excerpt);
     }
 
-    /// The code points of a line that are shown, without anything a terminal might obey.
+    /// The code points of a line that are shown.
     static std::string window(std::string_view text, std::size_t first) {
         std::string shown;
         std::size_t count = 0;
         for (char const c : text) {
             if (!is_continuation(c)) ++count;
             if (count <= first || count > first + widest_excerpt) continue;
-            bool const is_control = (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == '\x7f';
-            shown += is_control ? '?' : c;
+            shown += c;
         }
-        return shown;
+        return printable(shown);
     }
 
     /// Blanks (and the line's own tabs) up to `begin`, then carets up to `end`; columns in code points of `shown`.
@@ -157,7 +161,7 @@ class Writer {
             if (!is_continuation(c)) put_column(c == '\t');
         while (column < end) put_column(false);
         out_ += indent;
-        put(mark.is_primary ? mark_ : gutter_, mark.label->text.empty() ? carets : carets + ' ' + mark.label->text);
+        put(mark.is_primary ? mark_ : gutter_, mark.label->text.empty() ? carets : carets + ' ' + printable(mark.label->text));
         out_ += '\n';
     }
 
