@@ -131,9 +131,8 @@ Explanation blocks(Place const& place) {
                      {"a range on the left side says where a statement holds: `a[t > 0] ~ normal(0, 1)`"});
     if (is_one_of(place.first,
                   {"int", "real", "vector", "row_vector", "matrix", "array", "simplex", "ordered", "cov_matrix", "corr_matrix"}))
-        return error(
-            26, word, fmt::format("`{}`: bam has no types", place.first), "a shape is given by dims, as in `x[seq, t, feat]`",
-            {"a parameter is declared by its prior: `sigma ~ half_cauchy(1)`", "a column is declared in `data`: `x[seq, t, feat]`"});
+        return error(26, word, fmt::format("`{}`: bam has no types", place.first), "a shape is given by dims, as in `x[seq, t, feat]`",
+                     {"a parameter is declared by its prior, `sigma ~ half_cauchy(1)`; a column in `data`, `x[seq, t, feat]`"});
     return std::nullopt;
 }
 
@@ -144,7 +143,7 @@ Explanation assignments(Place const& place) {
                      {"write `=`"});
     };
     bool const is_target = place.failure.stage == Stage::Target;
-    if (is_target && is_one_of(place.token, {"<-", ":="})) return assignment(where, place.token_end);
+    if ((is_target && place.token == "<-") || place.token == ":=") return assignment(where, place.token_end);
     if (place.failure.stage == Stage::Value && where > place.failure.begin && place.code.substr(where - 1).starts_with("==") &&
         !place.failure.open)
         return assignment(where - 1, where + 1);
@@ -155,7 +154,7 @@ Explanation assignments(Place const& place) {
         return error(30, place.span(place.failure.begin, place.token_end - 1), "a function on the left side",
                      "only a name, with or without indices, is defined or observed",
                      {"transform the column in `table`: `conc = log(Conc)`"});
-    if (place.is_in_expression() && place.token == "=")
+    if (place.is_in_expression() && place.token == "=" && place.failure.expected != "an expression")
         return error(20, place.token_span(), fmt::format("expected {}, found `=`", place.failure.expected), "",
                      {"`==` compares; `name = value` is for a named argument, label or index"});
     return std::nullopt;
@@ -183,8 +182,8 @@ Explanation operators(Place const& place) {
                      {"give it a name of its own in `state`"});
     if (place.token == "." && is_name_char(place.previous()))
         return error(20, place.token_span(), "a name with a dot", "names have letters, digits and `_`");
-    if (!place.token.empty() && is_name_start(place.token.front()) && is_digit(place.previous()) &&
-        place.failure.expected != "an expression" && place.failure.stage == Stage::Value)
+    bool const is_product = !place.token.empty() && is_name_start(place.token.front()) && is_digit(place.previous());
+    if (is_product && place.failure.expected != "an expression" && (!place.failure.open || place.last_end == where))
         return error(20, place.token_span(), fmt::format("expected an operator, found `{}`", place.token), "",
                      {"a product is written with `*`"});
     return std::nullopt;
@@ -210,7 +209,14 @@ Diagnostic expected(Place const& place) {
     if (is_end && place.failure.stage == Stage::Value) what = "an operator or " + what;
     bool const is_delimiter = what.starts_with('`') && !is_end;
     Span const span = is_delimiter ? place.span(place.last_end, place.last_end) : place.token_span();
-    return error(20, span, fmt::format("expected {}, found {}", what, place.found()), place.token.empty() ? what + " here" : "");
+    auto diagnostic = error(20, span, fmt::format("expected {}, found {}", what, place.found()), place.token.empty() ? what + " here" : "");
+    bool const is_word = !place.token.empty() && is_name_start(place.token.front());
+    bool const is_call = is_word && place.code.substr(place.token_end).starts_with('(');
+    bool const is_name =
+        place.token.size() > 1 && is_digit(place.token.front()) && std::any_of(place.token.begin(), place.token.end(), is_name_start);
+    if (is_call && place.failure.stage == Stage::Target) diagnostic.notes = {fmt::format("write `~ {}`", place.token)};
+    if (is_name) diagnostic.notes = {"a name starts with a letter or `_`"};
+    return diagnostic;
 }
 
 }  // namespace

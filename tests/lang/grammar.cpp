@@ -204,6 +204,11 @@ TEST_CASE("grammar: what is expected, and where") {
              {"a = b)", 21, 2, 6, "`)` closes nothing"},
              {"a = 1e999", 23, 2, 5, "a number out of range"},
              {"a = 2 x", 20, 2, 7, "a product is written with `*`"},
+             {"a = f(2x)", 20, 2, 8, "a product is written with `*`"},
+             {"a = f(b = 0 sd = 1)", 21, 2, 12, "expected `,` or `)`, found `sd`"},
+             {"a half_cauchy(1)", 20, 2, 3, "write `~ half_cauchy`"},
+             {"5a = 1", 20, 2, 1, "a name starts with a letter or `_`"},
+             {"a = = 1", 20, 2, 5, "expected an expression, found `=`"},
              {"a = \"b", 24, 2, 5, "a quote that is not closed"},
          }) {
         std::string const text = std::string("state {\n") + c.text + "\nz = 1\n}\n";
@@ -216,6 +221,7 @@ TEST_CASE("grammar: habits from other languages are translated") {
     for (Case const& c : std::vector<Case>{
              {"k <- W * x", 25, 2, 3, "write `=`"},
              {"k := W * x", 25, 2, 3, "write `=`"},
+             {"k = f(a := 1)", 25, 2, 9, "write `=`"},
              {"k == W * x", 25, 2, 3, "write `=`"},
              {"target += 3", 25, 2, 8, "each factor is a statement"},
              {"a = b ** 2", 29, 2, 7, "write `^`"},
