@@ -52,16 +52,27 @@ std::string method_of(Model const& model, Conditional const& conditional) {
     return fmt::format("{} {}", conditional.method == Method::Sweep ? "in a sweep over" : "along", model.dims[*model.time].name);
 }
 
+/// The first of the letters that the model does not use as a name.
+std::string free_letter(Model const& model, std::string_view letters) {
+    for (char const letter : letters) {
+        bool const is_taken = std::any_of(model.symbols.begin(), model.symbols.end(),
+                                          [&](Symbol const& symbol) { return symbol.name == std::string_view(&letter, 1); });
+        if (!is_taken) return {letter};
+    }
+    return {letters.front()};
+}
+
 /// `W_k -> A W_k, W_q -> inv(A)' W_q` and what A may be.
 std::string equation(Model const& model, Symmetry const& symmetry) {
     std::string const& first = model.symbols[symmetry.first].name;
     std::string const& second = model.symbols[symmetry.second].name;
-    if (!symmetry.dim) return fmt::format("{0} -> c {0}, {1} -> {1} / c", first, second);
+    if (!symmetry.dim) return fmt::format("{0} -> {2} {0}, {1} -> {1} / {2}", first, second, free_letter(model, "cgkr"));
     Dim const& dim = model.dims[*symmetry.dim];
     std::string const size = dim.size ? fmt::format("{0} x {0}", *dim.size) : fmt::format("{0} x {0}", dim.name);
+    std::string const g = free_letter(model, symmetry.is_diagonal ? "DGRS" : "AGMR");
     return symmetry.is_diagonal
-               ? fmt::format("{0} -> D {0}, {1} -> inv(D) {1}   (D: {2} diagonal, along {3})", first, second, size, dim.name)
-               : fmt::format("{0} -> A {0}, {1} -> inv(A)' {1}   (A: {2} invertible, along {3})", first, second, size, dim.name);
+               ? fmt::format("{0} -> {4} {0}, {1} -> inv({4}) {1}   ({4}: {2} diagonal, along {3})", first, second, size, dim.name, g)
+               : fmt::format("{0} -> {4} {0}, {1} -> inv({4})' {1}   ({4}: {2} invertible, along {3})", first, second, size, dim.name, g);
 }
 
 std::optional<Diagnostic> note_of(Model const& model, std::vector<Symmetry> const& symmetries) {

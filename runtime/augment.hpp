@@ -20,6 +20,8 @@ class Augmentation {
     Augmentation(LaggedOutput const& output, Plan const& plan, Inputs const& inputs, Factors const& factors, State& state, std::vector<bool> missing);
 
     void draw(NormalSource& normals);
+    /// The same, but each cell given the steps before it only: exact where nothing is observed after it, and what a forecast is.
+    void draw_forward(NormalSource& normals);
 
   private:
     struct Residual {
@@ -35,7 +37,8 @@ class Augmentation {
         std::vector<double> values;  ///< [component of the target][component of the output][cell]
     };
     void evaluate();
-    void draw_cell(std::size_t component, std::size_t sequence, std::size_t step, NormalSource& normals);
+    void draw_all(bool looks_ahead, NormalSource& normals);
+    void draw_cell(std::size_t component, std::size_t sequence, std::size_t step, bool looks_ahead, NormalSource& normals);
 
     Plan const& plan_;
     Grid const& grid_;

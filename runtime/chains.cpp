@@ -26,14 +26,14 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 std::string choose_start(Replica& replica, Problem const& problem, ChainOptions const& options, std::stop_token const& stop) {
     std::size_t const starts = problem.plan.is_multilinear ? std::max<std::size_t>(options.starts, 1) : 1;
     if (starts == 1) {
-        replica.start(0);
-        return "one dispersed start";
+        replica.start(0, options.starts_from_prior);
+        return options.starts_from_prior ? "one draw from the prior" : "one dispersed start";
     }
     State best;
     double best_score = 0, worst_score = 0;
     std::size_t chosen = 0;
     for (std::size_t k = 0; k < starts && !stop.stop_requested(); ++k) {
-        replica.start(k);
+        replica.start(k, options.starts_from_prior);
         double score = 0;
         for (std::size_t i = 0; i < start_sweeps; ++i) {
             replica.sweep(start_base + k * start_sweeps + i);
@@ -53,10 +53,20 @@ std::string choose_start(Replica& replica, Problem const& problem, ChainOptions 
 
 }  // namespace
 
+std::size_t sweeps_of(Problem const& problem, ChainOptions const& options) {
+    if (options.sweeps > 0) return options.sweeps;
+    Layout const& layout = problem.plan.layout;
+    bool const is_hierarchical = std::any_of(layout.factors.begin(), layout.factors.end(), [&](FactorLayout const& factor) {
+        return !factor.is_observation && factor.scale && layout.variables[*factor.scale].kind == VariableKind::Scale;
+    });
+    return problem.plan.is_multilinear || is_hierarchical ? 10 : 1;
+}
+
 Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop) {
     Run run;
     run.chains.resize(options.chains);
     std::size_t const kept = (options.num_samples + options.thin - 1) / options.thin;
+    std::size_t const sweeps = sweeps_of(problem, options);
     std::size_t const total = options.num_warmup + options.num_samples;
     Predictor predictor(problem, options.chains, kept, options.seed);
     std::mutex mutex;
@@ -86,7 +96,7 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
                 chain.warmup_seconds = seconds_since(begin);
                 sampling = std::chrono::steady_clock::now();
             }
-            replica.sweep(i);
+            for (std::size_t k = 0; k < sweeps; ++k) replica.sweep(i * sweeps + k);
             if (i >= options.num_warmup && (i - options.num_warmup) % options.thin == 0) {
                 chain.values.resize(chain.values.size() + width);
                 recorder.record(replica.state(), chain.values.data() + chain.values.size() - width);

@@ -16,11 +16,16 @@ struct ChainOptions {
     std::size_t num_warmup = 1000;
     std::size_t num_samples = 1000;
     std::size_t thin = 1;
+    std::size_t sweeps = 0;  ///< of one iteration; 0: as sweeps_of() says
     std::uint64_t seed = 0;
     std::size_t threads = 0;  ///< 0: as many as the machine has
     std::size_t starts = 8;   ///< short runs that compete for the start of each chain, where there may be several modes
+    bool starts_from_prior = false;  ///< blocks as wide as their priors, else no wider than sd 1
     SweepOptions sweep;
 };
+
+/// Sweeps of one iteration: as asked for, else 10 where successive sweeps are much alike (blocks multiply one another, or a prior's spread is learnt), else 1.
+std::size_t sweeps_of(Problem const& problem, ChainOptions const& options);
 
 /// Called from the chains' threads, one at a time. Iterations count from 1 over warmup and sampling.
 using ChainProgress = std::function<void(std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup)>;

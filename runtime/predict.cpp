@@ -19,6 +19,13 @@ std::size_t domain_start(Extent extent, Chunk const& chunk) {
     return extent == Extent::Cell ? chunk.first_cell : (extent == Extent::Time ? chunk.first_step : 0);
 }
 
+bool is_drawn(Problem const& problem, std::uint32_t variable, std::size_t index) {
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        if (problem.plan.lagged_outputs[k].variable == variable) return !problem.augmented[k].empty() && problem.augmented[k][index];
+    }
+    return false;
+}
+
 /// Type 7 quantile of sorted values.
 double sorted_quantile(std::vector<double> const& sorted, double probability) {
     double const position = probability * static_cast<double>(sorted.size() - 1);
@@ -41,7 +48,10 @@ Predictor::Predictor(Problem const& problem, std::size_t chains, std::size_t dra
             for (std::size_t t = 0; t < grid.steps; ++t) {
                 if (t < factor.region.first_step || t > factor.region.last_step) continue;
                 if (!factor.region.components.empty() && !factor.region.components[c]) continue;
-                for (std::size_t s = 0; s < grid.lanes(t); ++s) targets_.push_back({f, c, grid.cell(s, t), s, t});
+                for (std::size_t s = 0; s < grid.lanes(t); ++s) {
+                    std::size_t const cell = grid.cell(s, t);
+                    targets_.push_back({f, c, cell, s, t, is_drawn(problem, factor.target, c * grid.cells() + cell)});
+                }
             }
         }
     }
@@ -55,7 +65,7 @@ Predictor::Predictor(Problem const& problem, std::size_t chains, std::size_t dra
 double Predictor::observed(Target const& target) const {
     FactorLayout const& factor = problem_.plan.layout.factors[target.factor];
     std::size_t const index = target.component * problem_.bound.grid.cells() + target.cell;
-    bool const counts = problem_.masks[target.factor].empty() || problem_.masks[target.factor][index] > 0;
+    bool const counts = !target.is_drawn && (problem_.masks[target.factor].empty() || problem_.masks[target.factor][index] > 0);
     return counts ? problem_.bound.data[factor.target][index] : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -106,7 +116,7 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes) co
 }
 
 PredictionRecorder::PredictionRecorder(Predictor& predictor, Problem const& problem, Inputs const& inputs, std::size_t chain)
-    : predictor_(predictor), problem_(problem), chain_(chain) {
+    : predictor_(predictor), problem_(problem), chain_(chain), state_(inputs.state) {
     for (TermPlan const& mean : problem.plan.means) {
         runners_.push_back(mean.registers.empty() ? nullptr : std::make_unique<PassRunner>(mean.pass, inputs));
     }
@@ -139,6 +149,10 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
         Variable const& variable = layout.variables[layout.factors[target.factor].target];
         std::size_t const size = problem_.bound.grid.size(variable.extent);
         std::size_t const local = variable.extent == Extent::Cell ? target.cell : target.sequence;
+        if (target.is_drawn) {
+            out[k] = state_.values[layout.factors[target.factor].target][target.component * size + local];
+            continue;
+        }
         out[k] = means[target.factor][target.component * size + local] +
                  stream.normal() / std::sqrt(factors.precision(target.factor, target.component, target.sequence, target.step));
     }

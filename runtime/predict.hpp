@@ -29,6 +29,7 @@ class Predictor {
         std::size_t cell = 0;          ///< index in the target's extent
         std::size_t sequence = 0;
         std::size_t step = 0;
+        bool is_drawn = false;  ///< a missing cell that is drawn with the parameters (augment.hpp): its draws are its predictions
     };
     double observed(Target const& target) const;
 
@@ -53,6 +54,7 @@ class PredictionRecorder {
     Predictor& predictor_;
     Problem const& problem_;
     std::size_t chain_;
+    State const& state_;
     std::vector<std::unique_ptr<PassRunner>> runners_;  ///< per factor; null where the target is a parameter
     std::vector<double> means_;
 };

@@ -176,23 +176,23 @@ void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow
     write_file(path, text);
 }
 
-void write_predictions_csv(std::filesystem::path const& path, Layout const& layout, std::vector<Prediction> const& predictions) {
+std::string predictions_csv(Layout const& layout, std::vector<Prediction> const& predictions) {
     std::string text;
     if (layout.sequence) text += csv_field(layout.dims[*layout.sequence].name) + ',';
     if (layout.time) text += csv_field(layout.dims[*layout.time].name) + ',';
     text += "output,observed,mean,sd,q5,q50,q95\n";
-    AtomicFile file(path);
     for (Prediction const& p : predictions) {
         if (layout.sequence) text += csv_field(p.sequence) + ',';
         if (layout.time) text += csv_field(p.time) + ',';
         text += csv_field(p.output);
         for (double const value : {p.observed, p.mean, p.sd, p.q5, p.q50, p.q95}) text += ',' + number_or(value, "");
         text += '\n';
-        file.write(text);
-        text.clear();
     }
-    file.write(text);
-    file.commit();
+    return text;
+}
+
+void write_predictions_csv(std::filesystem::path const& path, Layout const& layout, std::vector<Prediction> const& predictions) {
+    write_file(path, predictions_csv(layout, predictions));
 }
 
 }  // namespace bam

@@ -48,7 +48,9 @@ std::optional<Diagnostic> find_misleading_name(std::filesystem::path const& path
 void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows);
 
 /// Sequence and time under the names of their dims (if the model has them), output, observed, mean, sd, q5, q50, q95. Empty where missing.
-/// Throws FileError.
+std::string predictions_csv(Layout const& layout, std::vector<Prediction> const& predictions);
+
+/// The same in a file. Throws FileError.
 void write_predictions_csv(std::filesystem::path const& path, Layout const& layout, std::vector<Prediction> const& predictions);
 
 /// A chain's file, read back. Draws have the bits that were written if sig_figs was 17.

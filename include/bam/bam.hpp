@@ -1,0 +1,285 @@
+// bam from C++: compile a model, fit it to a table, read what was learnt, predict. Standard types only.
+//
+//     bam::Program const program = bam::Program::from_text(model);       // the text of a .bam file
+//     bam::Fit const fit = program.fit(bam::Csv{.text = table});         // the text of a CSV file
+//     bam::Quantity const slope = fit["slope"];                          // a parameter, by name
+//     std::printf("%.2f, in 90%% of the draws %.2f to %.2f\n", slope.mean, slope.q5, slope.q95);
+//     if (!fit.is_converged()) std::puts(fit.verdict().c_str());
+//
+// What cannot be done is thrown as bam::Error, whose what() is what the program bam prints.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bam/diagnostic.hpp"
+
+namespace bam {
+
+/// "1.0.0".
+std::string_view version();
+
+/// Messages with the texts that they point into.
+class Report {
+  public:
+    struct Parts;
+    Report();
+    explicit Report(std::shared_ptr<Parts const> parts);
+
+    Diagnostics const& diagnostics() const;
+    bool has_errors() const;
+    /// As people read it, with excerpts; "" if there is nothing to say.
+    std::string text(bool colour = false) const;
+    /// A JSON array, for editors.
+    std::string json() const;
+    /// "2 errors; 0 warnings".
+    std::string counts() const;
+
+  private:
+    std::shared_ptr<Parts const> parts_;
+};
+
+/// Why bam cannot go on. what() is the report as text.
+class Error : public std::exception {
+  public:
+    /// `exit_code`: of sysexits, as the program ends with it.
+    Error(Report report, int exit_code);
+    /// One message without a place.
+    Error(Diagnostic diagnostic, int exit_code);
+
+    Report const& report() const noexcept { return *report_; }
+    int exit_code() const noexcept { return exit_code_; }
+    char const* what() const noexcept override { return text_->c_str(); }
+
+  private:
+    std::shared_ptr<Report const> report_;
+    std::shared_ptr<std::string const> text_;
+    int exit_code_;
+};
+
+enum class Format { Text, Json };
+
+// ---------------------------------------------------------------- models and tables
+
+struct CompileOptions {
+    std::map<std::string, std::size_t> dims;  ///< sizes that replace those of the file: {{"unit", 3}}
+    /// Prior sets by name, and files of priors (what ends in .bam or has a `/`), whose unnamed priors apply and whose sets can be named.
+    std::vector<std::string> priors;
+};
+
+/// A table as text. Unset means: find out.
+struct Csv {
+    std::string text;
+    std::string name = "table";         ///< what messages call it
+    std::optional<char> separator;      ///< ',', ';', '|' or a tab
+    std::optional<char> decimal_point;  ///< '.' or ','
+
+    /// Reads a file, or standard input if the name is "-". Throws Error.
+    static Csv read(std::string const& name);
+};
+
+// ---------------------------------------------------------------- runs
+
+enum class Init {
+    Dispersed,  ///< blocks from their priors, but no wider than sd 1 about the prior mean; scales in the bulk of theirs
+    Prior,      ///< blocks from their priors as they are (sd 1 where a prior is flat)
+};
+
+struct FitOptions {
+    std::size_t chains = 4;
+    std::size_t num_warmup = 1000;
+    std::size_t num_samples = 1000;
+    std::size_t thin = 1;
+    std::size_t sweeps = 0;  ///< of one iteration; 0: 10 where successive sweeps are much alike (blocks multiply one another, or a prior's spread is learnt), else 1
+    std::uint64_t seed = 1;
+    std::size_t threads = 0;  ///< 0: as many as the machine has. The draws do not depend on it
+    Init init = Init::Dispersed;
+    std::size_t starts = 8;     ///< short runs that compete for the start of each chain, where there may be several modes
+    bool by_rows = false;       ///< Gaussian blocks a row at a time
+    bool by_orbits = true;      ///< moves along what the likelihood cannot see
+    std::size_t refresh = 100;  ///< iterations between two reports of progress; only written to the files
+    int sig_figs = 17;          ///< of the draws in the files; 17 is all of them
+};
+
+/// Iterations count from 1 over warmup and sampling; chains from 1.
+struct Progress {
+    std::size_t chain = 1;
+    std::size_t iteration = 1;
+    std::size_t total = 1;
+    bool is_warmup = true;
+};
+/// Called from the threads of the chains, one at a time.
+using ProgressCallback = std::function<void(Progress const&)>;
+
+/// The draws of one number, summed up as the R package `posterior` does it. NaN where there is no answer.
+struct Quantity {
+    std::string name;  ///< "sigma", "W_k[1,dose]"
+    double mean = 0, median = 0, sd = 0, mad = 0, q5 = 0, q95 = 0;
+    double rhat = 0, ess_bulk = 0, ess_tail = 0, mcse_mean = 0, mcse_sd = 0;
+    bool is_identified = true;  ///< false for weights that only priors tell from others
+};
+
+/// One cell of an output: what is predicted for it, observation noise included, in the table's units.
+struct PredictedCell {
+    std::size_t row = 0;   ///< of the table, from 0
+    std::string sequence;  ///< labels; of the time as the table writes it
+    std::string time;
+    std::string output;
+    double observed = 0;  ///< NaN where missing
+    double mean = 0, sd = 0, q5 = 0, q50 = 0, q95 = 0;
+};
+
+/// What a fit says of a new table.
+class Predictions {
+  public:
+    struct Parts;
+    explicit Predictions(std::shared_ptr<Parts const> parts);
+
+    std::vector<PredictedCell> const& cells() const;
+    /// sequence, time, output, observed, mean, sd, q5, q50, q95; empty where missing.
+    std::string csv() const;
+    /// Warnings and notes on the table.
+    Report const& report() const;
+    /// Sentences that a reader must know.
+    std::vector<std::string> const& notes() const;
+
+  private:
+    std::shared_ptr<Parts const> parts_;
+};
+
+/// Draws of one model and one table. Immutable; copies share them.
+class Fit {
+  public:
+    struct Parts;
+    explicit Fit(std::shared_ptr<Parts const> parts);
+
+    /// Reads a folder that `write` wrote. Throws Error.
+    static Fit open(std::filesystem::path const& folder);
+
+    /// Every parameter and report, then the means of outputs, `log_joint` and `log_likelihood`.
+    std::vector<Quantity> const& summary() const;
+    /// Throws Error if there is none of that name (BAM0506, with a guess which was meant).
+    Quantity const& operator[](std::string_view name) const;
+    /// [chain][draw].
+    std::vector<std::vector<double>> draws(std::string_view name) const;
+    /// Of the table that was fitted; empty if the fit was opened from a folder, which has them in predictions.csv.
+    std::vector<PredictedCell> const& predictions() const;
+    bool is_converged() const;
+    bool is_interrupted() const;
+    /// Draws of each chain that the summary uses.
+    std::size_t num_draws() const;
+
+    /// Where each chain started, a line each, and how long the longest took.
+    std::string starts() const;
+    double seconds() const;
+    FitOptions const& options() const;
+    /// The summary as a table; without `raw`, without means of outputs and weights that are not identified.
+    std::string table(bool raw = false) const;
+    /// Whether to believe the draws, and what to do next.
+    std::string verdict() const;
+    std::vector<std::string> const& notes() const;
+    /// Verdict and summary.
+    std::string json() const;
+
+    /// Writes chain_1.csv (Stan's format), ..., summary.csv, predictions.csv and config.json; each is there whole or not at all, and a
+    /// folder without its config.json is no run. The files of an earlier run are replaced; into a folder with other files it writes only
+    /// with `force`. Returns warnings.
+    Report write(std::filesystem::path const& folder, bool force = false) const;
+    /// Throws Error if write would refuse the folder: known before the run, not after it.
+    static void check_folder(std::filesystem::path const& folder, bool force = false);
+
+    /// What the draws say of another table of the same columns; those of outputs may be absent. Sequences that the fitted table had keep
+    /// their parameters; what is new (sequences, later steps) is drawn from its prior given the rest. Steps count from the first row of a
+    /// sequence, so a sequence that goes on has to be there from its beginning. Throws Error.
+    Predictions predict(Csv const& table, std::optional<std::uint64_t> seed = {}) const;
+
+  private:
+    std::shared_ptr<Parts const> parts_;
+};
+
+/// A program and a table that it has been bound to: all is known but the draws. Immutable; copies share it.
+class Prepared {
+  public:
+    struct Parts;
+    explicit Prepared(std::shared_ptr<Parts const> parts);
+
+    /// Warnings and notes on the table.
+    Report const& report() const;
+    /// "132 rows; subject 12, t 11; conc 120 observed, 12 missing".
+    std::string counts() const;
+    /// As Program::overview, with the sizes and the observed cells of the table.
+    std::string overview(Format format = Format::Text, bool colour = false) const;
+    /// What a sweep does, a line each: number, method, what is drawn; between tabs.
+    std::string samplers(Format format = Format::Text) const;
+    std::string plan() const;
+
+    /// Throws Error. A stop request ends every chain after its present sweep; what was drawn is kept.
+    Fit fit(FitOptions const& options = {}, ProgressCallback const& progress = {}, std::stop_token stop = {}) const;
+
+  private:
+    std::shared_ptr<Parts const> parts_;
+};
+
+/// A compiled model. Immutable; copies share it.
+class Program {
+  public:
+    struct Parts;
+    explicit Program(std::shared_ptr<Parts const> parts);
+
+    /// A .bam file with all that it uses, or standard input if the name is "-". Throws Error.
+    static Program from_file(std::string const& name, CompileOptions const& options = {});
+    /// `name` is what messages call it; files that it uses are relative to it.
+    static Program from_text(std::string text, CompileOptions const& options = {}, std::string const& name = "model");
+
+    /// Warnings and notes on the model.
+    Report const& report() const;
+    std::string const& name() const;
+    /// Dims, data, unknowns, and what is identified only through products.
+    std::string overview(Format format = Format::Text, bool colour = false) const;
+    /// The full conditionals as mathematics; of one block, or of all. Throws Error if there is no such block.
+    std::string explain(std::optional<std::string> const& block = {}, Format format = Format::Text) const;
+    /// Changes of the parameters that no output can see; "" if there are none.
+    std::string symmetries() const;
+
+    /// Binds a table. Throws Error.
+    Prepared with(Csv const& table) const;
+    /// with(table).fit(...)
+    Fit fit(Csv const& table, FitOptions const& options = {}, ProgressCallback const& progress = {}, std::stop_token stop = {}) const;
+
+  private:
+    std::shared_ptr<Parts const> parts_;
+};
+
+// ---------------------------------------------------------------- for programs around it
+
+/// What a stage of the compiler leaves, printed, as far as it came; later stages do not run.
+struct Dump {
+    std::string text;
+    Report report;
+    int exit_code = 0;
+};
+enum class Stage { Parse, Check, Plan };
+Dump dump(Stage stage, std::string const& file, CompileOptions const& options = {});
+
+/// A model text as everyone writes it. Throws Error if it does not parse.
+std::string format_model(std::string const& name, std::string const& text);
+
+/// A file's text; standard input if the name is "-". Throws Error.
+std::string read_file(std::string const& name);
+/// Writes a whole file, beside its place and then into it. Throws Error.
+void save_file(std::filesystem::path const& path, std::string_view text);
+
+/// The one of the candidates that `name` was most likely meant to be, if any is near.
+std::optional<std::string> nearest(std::string_view name, std::vector<std::string> const& candidates);
+
+}  // namespace bam

@@ -1,0 +1,298 @@
+// Codes of this file:
+//   BAM0483  a new table has entries of a parameter whose prior is flat: nothing says what they are
+#include "carry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <unordered_map>
+#include <utility>
+
+namespace bam {
+namespace {
+
+/// Blocks of random numbers for what is new lie above those of the predictions.
+constexpr std::uint64_t carry_block = std::uint64_t{1} << 33;
+constexpr std::uint64_t output_block = std::uint64_t{1} << 34;
+
+bool is_stepped(Extent extent) { return extent == Extent::Time || extent == Extent::Cell; }
+
+/// Calls visit(sequence, step, index) for every index of an extent; 0 where the extent does not know it.
+template <typename Visit>
+void for_each_index(Grid const& grid, Extent extent, Visit const& visit) {
+    if (extent == Extent::One) return visit(std::size_t{0}, std::size_t{0}, std::size_t{0});
+    if (extent == Extent::Sequence) {
+        for (std::size_t s = 0; s < grid.sequences; ++s) visit(s, std::size_t{0}, s);
+        return;
+    }
+    for (std::size_t t = 0; t < grid.steps; ++t)
+        for (std::size_t s = 0; s < (extent == Extent::Cell ? grid.lanes(t) : 1); ++s)
+            visit(s, t, extent == Extent::Cell ? grid.cell(s, t) : t);
+}
+
+std::string key_of(std::string const& name, std::vector<std::string> const& labels) {
+    std::string key = name;
+    for (std::string const& label : labels) key += '\x1f' + label;
+    return key;
+}
+
+/// The labels of an entry, as Recorder gives them.
+std::vector<std::string> labels_of(Layout const& layout, Bound const& bound, Variable const& variable, std::size_t component,
+                                   std::size_t sequence, std::size_t step) {
+    std::size_t below = variable.components;
+    std::vector<std::string> labels;
+    for (std::uint16_t const d : variable.dims) {
+        DimLayout const& dim = layout.dims[d];
+        if (dim.role == DimLayout::Role::Sequence) {
+            labels.push_back(bound.sequence_labels[sequence]);
+        } else if (dim.role == DimLayout::Role::Time) {
+            labels.push_back(std::to_string(step));
+        } else {
+            below /= dim.size;
+            labels.push_back(dim.labels[component / below % dim.size]);
+        }
+    }
+    return labels;
+}
+
+ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component) {
+    for (std::size_t p = scale.priors.size(); p-- > 1;)
+        if (scale.priors[p].components.empty() || scale.priors[p].components[component]) return scale.priors[p];
+    return scale.priors.front();
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- what is what
+
+CarryMap::CarryMap(Problem const& problem, std::vector<DrawColumn> const& columns, Diagnostics& diagnostics) {
+    find_columns(problem, columns);
+    find_order(problem.plan);
+    refuse_flat(problem, diagnostics);
+}
+
+void CarryMap::find_columns(Problem const& problem, std::vector<DrawColumn> const& columns) {
+    Layout const& layout = problem.plan.layout;
+    Bound const& bound = problem.bound;
+    std::unordered_map<std::string, std::size_t> by_key;
+    for (std::size_t k = 0; k < columns.size(); ++k) by_key.try_emplace(key_of(columns[k].name, columns[k].labels), k);
+    unseen_.resize(layout.variables.size());
+    for (std::uint32_t v = 0; v < layout.variables.size(); ++v) {
+        Variable const& variable = layout.variables[v];
+        if (variable.kind == VariableKind::Data) continue;
+        std::size_t const size = bound.grid.size(variable.extent);
+        for (std::size_t c = 0; c < variable.components; ++c) {
+            for_each_index(bound.grid, variable.extent, [&](std::size_t s, std::size_t t, std::size_t i) {
+                if (is_stepped(variable.extent) && t < variable.first_step) return;
+                auto const found = by_key.find(key_of(variable.name, labels_of(layout, bound, variable, c, s, t)));
+                if (found != by_key.end())
+                    known_.push_back({v, c * size + i, found->second});
+                else
+                    unseen_[v].push_back(c * size + i);
+            });
+        }
+    }
+}
+
+void CarryMap::find_order(Plan const& plan) {
+    std::vector<bool> visited(plan.blocks.size(), false);
+    for (std::size_t b = 0; b < plan.blocks.size(); ++b) visit(plan, b, visited);
+}
+
+/// Depth first: what a prior reads comes before what it is the prior of.
+void CarryMap::visit(Plan const& plan, std::size_t b, std::vector<bool>& visited) {
+    if (visited[b]) return;
+    visited[b] = true;
+    BlockPlan const& block = plan.blocks[b];
+    auto const follow = [&](Pass const& pass) {
+        for (Register const& reg : pass.registers) {
+            if (reg.from != From::Variable || reg.index == block.variable) continue;
+            for (std::size_t other = 0; other < plan.blocks.size(); ++other)
+                if (plan.blocks[other].variable == reg.index) visit(plan, other, visited);
+        }
+    };
+    for (PriorPlan const& prior : block.priors) follow(prior.pass);
+    for (Equations const& equations : block.equations)
+        if (plan.layout.factors[equations.factor].target == block.variable) follow(equations.pass);
+    if (!unseen_[block.variable].empty()) order_.push_back(b);
+}
+
+void CarryMap::refuse_flat(Problem const& problem, Diagnostics& diagnostics) const {
+    Layout const& layout = problem.plan.layout;
+    auto const has_prior = [&](std::uint32_t v, std::size_t entry) {
+        for (std::size_t f = 0; f < layout.factors.size(); ++f) {
+            FactorLayout const& factor = layout.factors[f];
+            if (factor.target != v || factor.spread == SpreadKind::Flat) continue;
+            if (problem.masks[f].empty() || problem.masks[f][entry] > 0) return true;
+        }
+        for (ScaleLayout const& scale : layout.scales) {
+            std::size_t const size = problem.bound.grid.size(layout.variables[v].extent);
+            if (scale.variable == v) return prior_of(scale, entry / size).family != ScalePriorFamily::Flat;
+        }
+        return false;
+    };
+    for (std::uint32_t v = 0; v < layout.variables.size(); ++v) {
+        bool const is_flat = std::any_of(unseen_[v].begin(), unseen_[v].end(), [&](std::size_t entry) { return !has_prior(v, entry); });
+        if (!is_flat) continue;
+        diagnostics.push_back({483,
+                               Severity::Error,
+                               fmt::format("the table asks for entries of `{}` that the run has not seen", layout.variables[v].name),
+                               {{layout.variables[v].span, "its prior is flat: nothing says what new ones are"}},
+                               {"give it a proper prior and fit again, or leave those rows out"}});
+    }
+}
+
+// ---------------------------------------------------------------- one chain
+
+Carrier::Carrier(Problem const& problem, CarryMap const& map, std::uint64_t seed, std::uint64_t chain)
+    : problem_(problem),
+      map_(map),
+      seed_(seed),
+      chain_(chain),
+      state_(make_state(problem.plan.layout, problem.bound.grid)),
+      factors_(problem.plan, problem.bound, state_, problem.masks, problem.weighted) {
+    Layout const& layout = problem.plan.layout;
+    // Before any pass is bound to its inputs: where the state has values of an output, those are read.
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        std::uint32_t const output = problem.plan.lagged_outputs[k].variable;
+        if (!problem.augmented[k].empty()) state_.values[output] = problem.bound.data[output];
+    }
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k)
+        if (!problem.augmented[k].empty())
+            augmentations_.push_back(std::make_unique<Augmentation>(problem.plan.lagged_outputs[k], problem.plan, inputs(), factors_, state_,
+                                                                    problem.augmented[k]));
+    for (std::size_t const b : map.order()) {
+        BlockPlan const& block = problem.plan.blocks[b];
+        Unseen unseen;
+        unseen.block = b;
+        unseen.priors = std::make_unique<Priors>(problem.plan, block, inputs(), factors_);
+        for (PriorPlan const& prior : block.priors) {
+            FactorLayout const& factor = layout.factors[prior.factor];
+            if (factor.spread != SpreadKind::Covariance) continue;
+            auto const k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(factor.constant.size()))));
+            unseen.order = std::max(unseen.order, k);
+        }
+        for (Equations const& equations : block.equations)
+            if (layout.factors[equations.factor].target == block.variable && layout.factors[equations.factor].spread != SpreadKind::Flat)
+                unseen.chained.push_back({&equations, std::make_unique<PassRunner>(equations.pass, inputs())});
+        unseen.is_unseen.assign(state_.values[block.variable].size(), false);
+        for (std::size_t const entry : map.unseen()[block.variable]) unseen.is_unseen[entry] = true;
+        unseen_.push_back(std::move(unseen));
+    }
+}
+
+void Carrier::set(std::size_t draw, double const* row) {
+    for (CarryMap::Known const& known : map_.known()) state_.values[known.variable][known.entry] = row[known.column];
+    for (ScaleLayout const& scale : problem_.plan.layout.scales) {
+        Stream stream(seed_, chain_, draw, carry_block + scale.variable);
+        draw_scale_priors(scale, stream);
+    }
+    factors_.refresh();
+    for (Unseen& unseen : unseen_) {
+        Stream stream(seed_, chain_, draw, carry_block + problem_.plan.blocks[unseen.block].variable);
+        draw_block(unseen, stream);
+    }
+    for (std::size_t k = 0; k < augmentations_.size(); ++k) {
+        Stream stream(seed_, chain_, draw, output_block + k);
+        augmentations_[k]->draw_forward(stream);
+    }
+}
+
+void Carrier::draw_scale_priors(ScaleLayout const& scale, Stream& stream) {
+    std::size_t const size = problem_.bound.grid.size(problem_.plan.layout.variables[scale.variable].extent);
+    for (std::size_t const entry : map_.unseen()[scale.variable]) {
+        ScalePriorLayout const& prior = prior_of(scale, entry / size);
+        double& value = state_.values[scale.variable][entry];
+        switch (prior.family) {
+            case ScalePriorFamily::HalfCauchy: value = prior.first * std::tan(std::numbers::pi / 2 * stream.uniform()); break;
+            case ScalePriorFamily::HalfNormal: value = prior.first * std::abs(stream.normal()); break;
+            case ScalePriorFamily::InverseGamma: value = inverse_gamma(stream, prior.first, prior.second); break;
+            case ScalePriorFamily::Gamma: value = stream.gamma(prior.first) / prior.second; break;
+            case ScalePriorFamily::Flat: break;  // refused by CarryMap
+        }
+    }
+}
+
+void Carrier::draw_block(Unseen& unseen, Stream& stream) {
+    BlockPlan const& block = problem_.plan.blocks[unseen.block];
+    std::vector<double>& values = state_.values[block.variable];
+    std::size_t const size = problem_.bound.grid.size(problem_.plan.layout.variables[block.variable].extent);
+    unseen.priors->update();
+    for (std::size_t const entry : map_.unseen()[block.variable]) {
+        if (unseen.order > 1) {
+            if (entry / size % unseen.order == 0) draw_together(unseen, entry / size, entry % size, stream);
+            continue;
+        }
+        double const precision = unseen.priors->precision()[entry];
+        if (precision > 0) values[entry] = unseen.priors->linear()[entry] / precision + stream.normal() / std::sqrt(precision);
+    }
+    for (Chained& chained : unseen.chained) follow(unseen, chained, stream);
+}
+
+/// The entries that share a covariance matrix: new together, since they differ in labelled dims only.
+void Carrier::draw_together(Unseen& unseen, std::size_t first, std::size_t index, Stream& stream) {
+    BlockPlan const& block = problem_.plan.blocks[unseen.block];
+    std::size_t const size = problem_.bound.grid.size(problem_.plan.layout.variables[block.variable].extent);
+    std::vector<std::uint32_t> components;
+    for (std::size_t k = 0; k < unseen.order; ++k) components.push_back(static_cast<std::uint32_t>(first + k));
+    auto const order = static_cast<Eigen::Index>(unseen.order);
+    precision_.setZero(order, order);
+    linear_.setZero(order);
+    unseen.priors->add_to(components, index, precision_, linear_);
+    if (!draw_normal(precision_, linear_, stream))
+        throw NumericalTrouble("the prior of " + problem_.plan.layout.variables[block.variable].name + " has no finite variance");
+    for (std::size_t k = 0; k < unseen.order; ++k)
+        state_.values[block.variable][(first + k) * size + index] = linear_(static_cast<Eigen::Index>(k));
+}
+
+/// Step after step: covariates and offsets do not depend on the block itself, so one run of the pass serves the whole path.
+void Carrier::follow(Unseen& unseen, Chained& chained, Stream& stream) {
+    PassRunner& runner = *chained.runner;
+    bool const is_over_time = runner.pass().domain == Extent::Time;
+    runner.begin();
+    for (Chunk const& chunk : runner.chunks()) {
+        runner.run(chunk);
+        std::size_t local = 0;
+        for (std::size_t t = chunk.first_step; t < chunk.last_step; ++t) {
+            std::size_t const lanes = is_over_time ? 1 : problem_.bound.grid.lanes(t);
+            for (std::size_t lane = 0; lane < lanes; ++lane, ++local)
+                for (std::size_t g = 0; g < chained.equations->groups.size(); ++g)
+                    for (EquationRow const& row : chained.equations->groups[g])
+                        follow_cell(unseen, chained, row, g, lane, t, local, stream);
+        }
+    }
+}
+
+/// covariates θ[t] + lagged θ[t-1] + offset is (mean - θ[t]), times a weight: solved for the entry that the row is the prior of.
+void Carrier::follow_cell(Unseen& unseen, Chained& chained, EquationRow const& row, std::size_t group, std::size_t lane, std::size_t step,
+                          std::size_t local, Stream& stream) {
+    BlockPlan const& block = problem_.plan.blocks[unseen.block];
+    Variable const& variable = problem_.plan.layout.variables[block.variable];
+    Grid const& grid = problem_.bound.grid;
+    std::vector<std::uint32_t> const& components = block.groups[group];
+    std::size_t const size = grid.size(variable.extent);
+    std::vector<double>& values = state_.values[block.variable];
+    auto const index = [&](std::size_t t) { return variable.extent == Extent::Cell ? grid.cell(lane, t) : t; };
+    std::size_t const entry = row.component * size + index(step);
+    if (!unseen.is_unseen[entry]) return;
+
+    PassRunner const& runner = *chained.runner;
+    auto const value = [&](std::uint32_t reg) { return reg == no_register ? 0.0 : runner.at(reg)[runner.is_one(reg) ? 0 : local]; };
+    double weight = 0;
+    double sum = value(row.offset);
+    for (std::size_t k = 0; k < components.size(); ++k) {
+        double const covariate = row.covariates.empty() ? 0.0 : value(row.covariates[k]);
+        if (components[k] == row.component)
+            weight = -covariate;
+        else if (covariate != 0)
+            sum += covariate * values[components[k] * size + index(step)];
+        if (!row.lagged.empty() && step > 0) sum += value(row.lagged[k]) * values[components[k] * size + index(step - 1)];
+    }
+    if (weight == 0) return;  // another statement speaks of this step
+    double const precision = factors_.precision(chained.equations->factor, row.component, lane, step);
+    values[entry] = sum / weight + stream.normal() / std::sqrt(precision);
+}
+
+}  // namespace bam

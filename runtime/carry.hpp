@@ -1,0 +1,93 @@
+// Draws of one table carried over to another: what both have by its labels, what is new from its prior given the rest.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "augment.hpp"
+#include "draws.hpp"
+#include "factors.hpp"
+#include "pass_runner.hpp"
+#include "priors.hpp"
+#include "replica.hpp"
+
+namespace bam {
+
+/// Which stored column each entry of the new table's parameters is; the rest is new.
+class CarryMap {
+  public:
+    /// Reports BAM0483 for new entries whose prior is flat.
+    CarryMap(Problem const& problem, std::vector<DrawColumn> const& columns, Diagnostics& diagnostics);
+
+    /// An entry of a variable, and the column whose draws are its own.
+    struct Known {
+        std::uint32_t variable = 0;
+        std::size_t entry = 0;  ///< [component][extent]
+        std::size_t column = 0;
+    };
+    std::vector<Known> const& known() const { return known_; }
+    /// Per variable of the layout: entries that are new, ascending.
+    std::vector<std::vector<std::size_t>> const& unseen() const { return unseen_; }
+    /// Indices of the plan's blocks with new entries: a block after those that its prior reads.
+    std::vector<std::size_t> const& order() const { return order_; }
+
+  private:
+    void find_columns(Problem const& problem, std::vector<DrawColumn> const& columns);
+    void find_order(Plan const& plan);
+    void visit(Plan const& plan, std::size_t block, std::vector<bool>& visited);
+    void refuse_flat(Problem const& problem, Diagnostics& diagnostics) const;
+
+    std::vector<Known> known_;
+    std::vector<std::vector<std::size_t>> unseen_;
+    std::vector<std::size_t> order_;
+};
+
+/// The state of one chain on the new table. Draws of a chain depend on (seed, chain, draw) only.
+class Carrier {
+  public:
+    Carrier(Problem const& problem, CarryMap const& map, std::uint64_t seed, std::uint64_t chain);
+    Carrier(Carrier const&) = delete;
+    Carrier& operator=(Carrier const&) = delete;
+
+    /// Sets the state to the draw-th draw, `row` having its columns. O(entries) and one pass per block over time that is new.
+    void set(std::size_t draw, double const* row);
+
+    Inputs inputs() const { return {problem_.plan.layout, problem_.bound, state_, factors_.weights()}; }
+    State const& state() const { return state_; }
+    Factors const& factors() const { return factors_; }
+
+  private:
+    /// A prior that leads from one step to the next.
+    struct Chained {
+        Equations const* equations;
+        std::unique_ptr<PassRunner> runner;
+    };
+    /// How the new entries of a block are drawn.
+    struct Unseen {
+        std::size_t block = 0;
+        std::unique_ptr<Priors> priors;
+        std::vector<Chained> chained;
+        std::size_t order = 1;        ///< components that one prior draws together
+        std::vector<bool> is_unseen;  ///< per entry
+    };
+    void draw_scale_priors(ScaleLayout const& scale, Stream& stream);
+    void draw_block(Unseen& unseen, Stream& stream);
+    void draw_together(Unseen& unseen, std::size_t first, std::size_t index, Stream& stream);
+    void follow(Unseen& unseen, Chained& chained, Stream& stream);
+    void follow_cell(Unseen& unseen, Chained& chained, EquationRow const& row, std::size_t group, std::size_t lane, std::size_t step,
+                     std::size_t local, Stream& stream);
+
+    Problem const& problem_;
+    CarryMap const& map_;
+    std::uint64_t seed_;
+    std::uint64_t chain_;
+    State state_;
+    Factors factors_;
+    std::vector<Unseen> unseen_;
+    std::vector<std::unique_ptr<Augmentation>> augmentations_;  ///< outputs that later steps look back at
+    Eigen::MatrixXd precision_;
+    Eigen::VectorXd linear_;
+};
+
+}  // namespace bam

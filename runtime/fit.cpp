@@ -1,0 +1,229 @@
+// Codes of this file:
+//   BAM0482  numbers that cannot be drawn: the data and the priors do not determine them
+//   BAM0506  a quantity that the run does not have
+#include "fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "chains.hpp"
+#include "nearest.hpp"
+#include "report.hpp"
+#include "words.hpp"
+
+namespace bam {
+namespace {
+
+constexpr int exit_usage = 64;
+constexpr int exit_data = 65;
+
+ChainOptions to_chain_options(FitOptions const& options) {
+    ChainOptions chain;
+    chain.chains = options.chains;
+    chain.num_warmup = options.num_warmup;
+    chain.num_samples = options.num_samples;
+    chain.thin = options.thin;
+    chain.sweeps = options.sweeps;
+    chain.seed = options.seed;
+    chain.threads = options.threads;
+    chain.starts = options.starts;
+    chain.starts_from_prior = options.init == Init::Prior;
+    chain.sweep.draws_rows = options.by_rows;
+    chain.sweep.moves_orbits = options.by_orbits;
+    return chain;
+}
+
+std::vector<RunConfig::File> files_of(Program::Parts const& program) {
+    std::map<std::uint32_t, RunConfig::File> files;
+    for (auto const& [name, source] : program.compiled.files()) {
+        Source const& text = (*program.sources)[source];
+        RunConfig::File& file = files[source];
+        file.name = text.name;
+        file.text = text.text;
+        if (name != text.name) file.also.push_back(name);
+    }
+    std::vector<RunConfig::File> list;
+    for (auto& [source, file] : files) list.push_back(std::move(file));
+    return list;
+}
+
+RunConfig make_config(Prepared::Parts const& prepared, FitOptions const& options) {
+    Program::Parts const& program = *prepared.program;
+    Layout const& layout = prepared.table->problem.plan.layout;
+    Bound const& bound = prepared.table->problem.bound;
+    RunConfig config;
+    config.version = version();
+    config.model = program.name;
+    config.requested = program.request.files;
+    config.files = files_of(program);
+    config.dims = program.request.dims;
+    config.priors = program.request.priors;
+    config.data_name = prepared.data_name;
+    config.data_hash = prepared.data_hash;
+    config.data_rows = prepared.table->rows;
+    config.separator = prepared.separator;
+    config.decimal_point = prepared.decimal_point;
+    config.options = options;
+    for (std::size_t const s : bound.appearance)
+        config.sequences.push_back({bound.sequence_labels[s], bound.time_labels[bound.grid.cell(s, 0)], bound.lengths[s]});
+    for (std::size_t v = 0; v < layout.variables.size(); ++v)
+        if (layout.variables[v].kind == VariableKind::Data) config.learnt[layout.variables[v].name] = bound.learnt[v];
+    return config;
+}
+
+Run run_or_explain(Problem const& problem, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop) {
+    auto const explain = [](std::string message) {
+        return Error(
+            Diagnostic{482,
+                       Severity::Error,
+                       std::move(message),
+                       {},
+                       {"the table does not determine it and its prior does not help: give it a proper prior, or scale its columns to "
+                        "about size 1"}},
+            exit_data);
+    };
+    try {
+        return run_chains(problem, options, progress, std::move(stop));
+    } catch (NumericalTrouble const& trouble) {
+        throw explain(trouble.what());
+    } catch (std::domain_error const& trouble) {
+        throw explain(fmt::format("a scale cannot be drawn: {}", trouble.what()));
+    }
+}
+
+Quantity to_quantity(SummaryRow const& row) {
+    QuantitySummary const& q = row.quantity;
+    return {label_name(row.column),  q.mean, q.median, q.sd, q.mad, q.q5, q.q95, q.rhat, q.ess_bulk, q.ess_tail, q.mcse_mean, q.mcse_sd,
+            row.column.is_identified};
+}
+
+/// Chains that were stopped long before the others would leave hardly a draw to compare.
+Run long_chains(Run const& run, std::vector<std::string>& notes, std::vector<std::size_t> const& numbers) {
+    std::size_t longest = 0;
+    for (Chain const& chain : run.chains) longest = std::max(longest, chain.log_joint.size());
+    Run kept;
+    kept.columns = run.columns;
+    for (std::size_t c = 0; c < run.chains.size(); ++c) {
+        if (2 * run.chains[c].log_joint.size() >= longest)
+            kept.chains.push_back(run.chains[c]);
+        else
+            notes.push_back(fmt::format("chain {} has {} only and is left out of the summary", numbers[c],
+                                        counted(run.chains[c].log_joint.size(), "draw")));
+    }
+    return kept;
+}
+
+}  // namespace
+
+PredictedCell to_cell(Prediction const& p) { return {p.row, p.sequence, p.time, p.output, p.observed, p.mean, p.sd, p.q5, p.q50, p.q95}; }
+
+void summarize(Fit::Parts& parts) {
+    FitOptions const& options = parts.config.options;
+    RunLength const length{options.num_warmup, options.num_samples, options.thin};
+    auto const judge_run = [&](Run const& run) {
+        parts.rows = summarize(run);
+        parts.verdict = judge(parts.rows, run, length);
+    };
+    parts.config.is_interrupted ? judge_run(long_chains(parts.run, parts.run.notes, parts.chain_numbers)) : judge_run(parts.run);
+    for (SummaryRow const& row : parts.rows) {
+        parts.quantities.push_back(to_quantity(row));
+        parts.by_name.try_emplace(parts.quantities.back().name, parts.quantities.size() - 1);
+    }
+}
+
+std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
+                                          std::stop_token stop) {
+    options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));
+    ChainProgress chain_progress;
+    if (progress)
+        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup) {
+            progress({chain + 1, iteration, total, is_warmup});
+        };
+    auto parts = std::make_shared<Fit::Parts>();
+    parts->program = prepared.program;
+    parts->config = make_config(prepared, options);
+    parts->run = run_or_explain(prepared.table->problem, to_chain_options(options), chain_progress, std::move(stop));
+    std::vector<Chain> chains = std::move(parts->run.chains);
+    parts->run.chains.clear();
+    for (std::size_t c = 0; c < chains.size(); ++c) {
+        parts->config.is_interrupted = parts->config.is_interrupted || chains[c].is_interrupted;
+        if (chains[c].log_joint.empty()) continue;
+        parts->run.chains.push_back(std::move(chains[c]));
+        parts->chain_numbers.push_back(c + 1);
+    }
+    for (Prediction const& prediction : parts->run.predictions) parts->predictions.push_back(to_cell(prediction));
+    summarize(*parts);
+    return parts;
+}
+
+// ---------------------------------------------------------------- Fit
+
+Fit::Fit(std::shared_ptr<Parts const> parts) : parts_(std::move(parts)) {}
+Fit Fit::open(std::filesystem::path const& folder) { return Fit(read_run(folder)); }
+std::vector<Quantity> const& Fit::summary() const { return parts_->quantities; }
+
+Quantity const& Fit::operator[](std::string_view name) const {
+    auto const found = parts_->by_name.find(std::string(name));
+    if (found != parts_->by_name.end()) return parts_->quantities[found->second];
+    std::vector<std::string> names;
+    for (Quantity const& quantity : parts_->quantities) names.push_back(quantity.name);
+    Diagnostic diagnostic{506, Severity::Error, fmt::format("the run has no quantity `{}`", name), {}, {}};
+    if (auto const near = bam::nearest(name, names)) diagnostic.notes.push_back(fmt::format("did you mean `{}`?", *near));
+    diagnostic.notes.push_back(fmt::format("it has {}", first_few(names)));
+    throw Error(std::move(diagnostic), exit_usage);
+}
+
+std::vector<std::vector<double>> Fit::draws(std::string_view name) const {
+    auto const row = static_cast<std::size_t>(&(*this)[name] - parts_->quantities.data());
+    std::size_t const width = parts_->run.columns.size();
+    std::vector<std::vector<double>> draws;
+    for (Chain const& chain : parts_->run.chains) {
+        // The last two rows of a summary are no columns.
+        draws.push_back(row == width ? chain.log_joint : row == width + 1 ? chain.log_likelihood : std::vector<double>());
+        if (row >= width) continue;
+        for (std::size_t draw = 0; draw < chain.log_joint.size(); ++draw) draws.back().push_back(chain.values[draw * width + row]);
+    }
+    return draws;
+}
+
+std::vector<PredictedCell> const& Fit::predictions() const { return parts_->predictions; }
+bool Fit::is_converged() const { return parts_->verdict.is_converged; }
+bool Fit::is_interrupted() const { return parts_->config.is_interrupted; }
+std::size_t Fit::num_draws() const { return parts_->verdict.draws; }
+FitOptions const& Fit::options() const { return parts_->config.options; }
+std::vector<std::string> const& Fit::notes() const { return parts_->run.notes; }
+std::string Fit::table(bool raw) const { return summary_table(parts_->rows, raw); }
+std::string Fit::verdict() const { return to_text(parts_->verdict); }
+std::string Fit::json() const { return summary_json(parts_->rows, parts_->verdict); }
+
+std::string Fit::starts() const {
+    std::string text;
+    for (std::size_t c = 0; c < parts_->run.chains.size(); ++c)
+        text += fmt::format("chain {}: {}\n", parts_->chain_numbers[c], parts_->run.chains[c].start);
+    return text;
+}
+
+double Fit::seconds() const {
+    double longest = 0;
+    for (Chain const& chain : parts_->run.chains) longest = std::max(longest, chain.warmup_seconds + chain.sampling_seconds);
+    return longest;
+}
+
+Report Fit::write(std::filesystem::path const& folder, bool force) const { return write_run(*parts_, folder, force); }
+void Fit::check_folder(std::filesystem::path const& folder, bool force) { check_run_folder(folder, force); }
+
+// ---------------------------------------------------------------- Predictions
+
+Predictions::Predictions(std::shared_ptr<Parts const> parts) : parts_(std::move(parts)) {}
+std::vector<PredictedCell> const& Predictions::cells() const { return parts_->cells; }
+std::string Predictions::csv() const { return parts_->csv; }
+Report const& Predictions::report() const { return parts_->report; }
+std::vector<std::string> const& Predictions::notes() const { return parts_->notes; }
+
+}  // namespace bam

@@ -1,0 +1,56 @@
+// What the public classes Fit and Predictions hold, and how a fit is made and stored.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bam/bam.hpp"
+#include "config.hpp"
+#include "draws.hpp"
+#include "program.hpp"
+#include "summary.hpp"
+
+namespace bam {
+
+struct Fit::Parts {
+    std::shared_ptr<Program::Parts const> program;  ///< null if it was opened from a folder
+    RunConfig config;
+    Run run;                                 ///< chains with at least one draw
+    std::vector<std::size_t> chain_numbers;  ///< of those, from 1
+    std::vector<SummaryRow> rows;
+    Verdict verdict;
+    std::vector<Quantity> quantities;                      ///< of rows
+    std::unordered_map<std::string, std::size_t> by_name;  ///< index of rows
+    std::vector<PredictedCell> predictions;
+};
+
+struct Predictions::Parts {
+    std::string csv;
+    std::vector<PredictedCell> cells;
+    Report report;
+    std::vector<std::string> notes;
+};
+
+/// Runs the chains. Throws Error; BAM0482: a block or a scale cannot be drawn.
+std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
+                                          std::stop_token stop);
+
+/// Fills summary, verdict and names from config and run.
+void summarize(Fit::Parts& parts);
+
+PredictedCell to_cell(Prediction const& prediction);
+
+// ---- run_folder.cpp ----
+
+/// Reads a run folder. Throws Error.
+std::shared_ptr<Fit::Parts const> read_run(std::filesystem::path const& folder);
+Report write_run(Fit::Parts const& parts, std::filesystem::path const& folder, bool force);
+void check_run_folder(std::filesystem::path const& folder, bool force);
+
+/// Calls work and turns failures of files into Error.
+void with_file_errors(std::function<void()> const& work);
+
+}  // namespace bam

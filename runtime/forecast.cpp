@@ -1,0 +1,148 @@
+// What the draws of a run say of another table.
+//
+// Codes of this file:
+//   BAM0484  (warning) a sequence that begins at another time than in the table that was fitted
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "carry.hpp"
+#include "fit.hpp"
+#include "predict.hpp"
+#include "report.hpp"
+#include "write.hpp"
+
+namespace bam {
+namespace {
+
+constexpr int exit_data = 65;
+
+/// The files of a run as they were when it was fitted.
+Reader reader_of(RunConfig const& config) {
+    return [&config](std::string const& name) {
+        ReadText read;
+        read.identity = name;
+        for (RunConfig::File const& file : config.files) {
+            bool const is_it = file.name == name || std::find(file.also.begin(), file.also.end(), name) != file.also.end();
+            if (!is_it) continue;
+            read.identity = file.name;
+            read.text = file.text;
+            return read;
+        }
+        read.failure = "the run does not have it";
+        return read;
+    };
+}
+
+std::shared_ptr<Program::Parts const> program_of(RunConfig const& config) {
+    CompileRequest request;
+    request.files = config.requested;
+    request.dims = config.dims;
+    request.priors = config.priors;
+    return make_program(request, reader_of(config));
+}
+
+std::vector<std::vector<Learnt>> learnt_of(RunConfig const& config, Layout const& layout) {
+    std::vector<std::vector<Learnt>> learnt;
+    for (Variable const& variable : layout.variables) {
+        auto const found = config.learnt.find(variable.name);
+        learnt.push_back(found == config.learnt.end() ? std::vector<Learnt>(variable.components) : found->second);
+        learnt.back().resize(variable.components);
+    }
+    return learnt;
+}
+
+/// Steps count from the first row: a sequence that is there from its middle only would be taken for another.
+void warn_of_shifted_sequences(RunConfig const& config, Layout const& layout, Bound const& bound, Diagnostics& diagnostics) {
+    if (!layout.time_column) return;
+    std::vector<std::string> shifted;
+    for (std::size_t const s : bound.appearance) {
+        std::string const& first = bound.time_labels[bound.grid.cell(s, 0)];
+        for (RunConfig::Sequence const& sequence : config.sequences)
+            if (sequence.label == bound.sequence_labels[s] && sequence.first_time != first)
+                shifted.push_back(fmt::format("{} begins at {}, and began at {}", sequence.label, first, sequence.first_time));
+    }
+    if (shifted.empty()) return;
+    Diagnostic diagnostic{484, Severity::Warning, "a sequence begins at another time than in the table that was fitted", {}, {}};
+    if (shifted.size() > 1)
+        diagnostic.message = fmt::format("{} sequences begin at other times than in the table that was fitted", shifted.size());
+    for (std::size_t i = 0; i < std::min<std::size_t>(shifted.size(), 5); ++i) diagnostic.notes.push_back(shifted[i]);
+    diagnostic.notes.emplace_back("steps count from the first row of a sequence: give it from its beginning, outputs may be empty");
+    diagnostics.push_back(std::move(diagnostic));
+}
+
+/// Chains on threads; each has its own state and its own room in the predictor.
+void predict_chains(Problem const& problem, CarryMap const& map, Run const& run, Predictor& predictor, std::uint64_t seed) {
+    std::mutex mutex;
+    std::exception_ptr failure;
+    std::size_t next = 0;
+    auto const work = [&] {
+        while (true) {
+            std::size_t chain = 0;
+            {
+                std::lock_guard const lock(mutex);
+                if (failure || next == run.chains.size()) return;
+                chain = next++;
+            }
+            try {
+                Carrier carrier(problem, map, seed, chain + 1);
+                PredictionRecorder recorder(predictor, problem, carrier.inputs(), chain);
+                for (std::size_t draw = 0; draw < run.chains[chain].log_joint.size(); ++draw) {
+                    carrier.set(draw, run.chains[chain].values.data() + draw * run.columns.size());
+                    recorder.record(draw, carrier.factors());
+                }
+            } catch (...) {
+                std::lock_guard const lock(mutex);
+                failure = std::current_exception();
+            }
+        }
+    };
+    {
+        std::vector<std::jthread> threads;
+        std::size_t const wanted = std::min<std::size_t>(run.chains.size(), std::max(1U, std::thread::hardware_concurrency()));
+        for (std::size_t k = 1; k < wanted; ++k) threads.emplace_back(work);
+        work();
+    }
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+Predictions Fit::predict(Csv const& table, std::optional<std::uint64_t> seed) const {
+    auto const program = parts_->program ? parts_->program : program_of(parts_->config);
+    std::shared_ptr<Sources> sources;
+    Diagnostics diagnostics;
+    Layout const* const layout = program->compiled.layout(diagnostics);
+    throw_if_error(program->sources, diagnostics);
+    auto const learnt = learnt_of(parts_->config, *layout);
+    BindOptions options;
+    options.learnt = &learnt;
+    options.outputs_may_be_absent = true;
+    auto const prepared = prepare(*program, table, options, sources, diagnostics);
+    Problem const& problem = prepared->problem;
+    warn_of_shifted_sequences(parts_->config, *layout, problem.bound, diagnostics);
+    CarryMap const map(problem, parts_->run.columns, diagnostics);
+    throw_if_error(sources, diagnostics);
+
+    std::size_t draws = 0;
+    for (Chain const& chain : parts_->run.chains) draws = std::max(draws, chain.log_joint.size());
+    std::uint64_t const used_seed = seed.value_or(parts_->config.options.seed);
+    Predictor predictor(problem, parts_->run.chains.size(), draws, used_seed);
+    try {
+        predict_chains(problem, map, parts_->run, predictor, used_seed);
+    } catch (NumericalTrouble const& trouble) {
+        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
+    }
+    auto parts = std::make_shared<Predictions::Parts>();
+    std::vector<Prediction> const predictions = predictor.summarize(parts->notes);
+    parts->csv = predictions_csv(problem.plan.layout, predictions);
+    for (Prediction const& prediction : predictions) parts->cells.push_back(to_cell(prediction));
+    parts->report = make_report(std::move(sources), std::move(diagnostics));
+    return Predictions(std::move(parts));
+}
+
+}  // namespace bam

@@ -1,0 +1,270 @@
+// The program: reads the command line, calls the library, prints, and ends with a code that says what happened.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <bam/bam.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "main_options.hpp"
+#include "main_progress.hpp"
+
+namespace bam::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void put(std::string const& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void say(std::string const& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+void say(Report const& report) { say(report.text(has_colour(STDERR_FILENO))); }
+
+std::string dump(Json const& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n'; }
+
+// ---------------------------------------------------------------- check, explain, samplers
+
+/// What became of one model of `bam check`.
+struct Checked {
+    Report report;
+    std::string overview;  ///< "" if there were errors
+    int exit_code = 0;
+};
+
+Checked check(std::string const& file, Options const& options, std::optional<Csv> const& table) {
+    try {
+        Program const program = Program::from_file(file, options.compile);
+        bool const colour = has_colour(STDOUT_FILENO);
+        if (!table) return {program.report(), program.overview(options.format, colour), 0};
+        Prepared const prepared = program.with(*table);
+        if (options.format == Format::Text) say(prepared.report());
+        return {program.report(), prepared.overview(options.format, colour), 0};
+    } catch (Error const& error) {
+        return {error.report(), "", error.exit_code()};
+    }
+}
+
+int run_dump(Options const& options) {
+    int exit_code = 0;
+    for (std::string const& file : options.files) {
+        if (*options.dump == Stage::Plan && !options.data.empty()) {
+            put(Program::from_file(file, options.compile).with(options.read_data()).plan());
+            continue;
+        }
+        Dump const dump = bam::dump(*options.dump, file, options.compile);
+        put(dump.text);
+        say(dump.report);
+        if (exit_code == 0) exit_code = dump.exit_code;
+    }
+    return exit_code;
+}
+
+std::size_t count(Report const& report, Severity severity) {
+    std::size_t n = 0;
+    for (Diagnostic const& diagnostic : report.diagnostics()) n += diagnostic.severity == severity ? 1 : 0;
+    return n;
+}
+
+int run_check(Options const& options) {
+    if (options.dump) return run_dump(options);
+    std::optional<Csv> table;
+    if (!options.data.empty()) table = options.read_data();
+    int exit_code = 0;
+    std::size_t errors = 0, warnings = 0;
+    Json results = Json::array();
+    for (std::string const& file : options.files) {
+        Checked const checked = check(file, options, table);
+        if (exit_code == 0) exit_code = checked.exit_code;
+        errors += count(checked.report, Severity::Error);
+        warnings += count(checked.report, Severity::Warning);
+        if (options.format == Format::Json) {
+            results.push_back({{"file", file}, {"ok", checked.exit_code == 0}, {"diagnostics", Json::parse(checked.report.json())}});
+            if (!checked.overview.empty()) results.back()["model"] = Json::parse(checked.overview);
+            continue;
+        }
+        say(checked.report);
+        if (checked.exit_code == 0) put(fmt::format("{}: ok\n", file) + checked.overview);
+    }
+    if (options.format == Format::Json) put(dump(results));
+    if (options.format == Format::Text && errors + warnings > 0)
+        say(fmt::format("{} error{}; {} warning{}\n", errors, errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s"));
+    return exit_code;
+}
+
+int run_explain(Options const& options) {
+    Program const program = Program::from_file(options.files.front(), options.compile);
+    say(program.report());
+    if (options.symmetry) {
+        std::string const text = program.symmetries();
+        if (options.format == Format::Json) {
+            Json lines = Json::array();
+            for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+                lines.push_back(text.substr(at, text.find('\n', at) - at));
+            put(dump(lines));
+        } else {
+            put(text.empty() ? "every parameter is identified by the outputs\n" : text);
+        }
+        return 0;
+    }
+    put(program.explain(options.block.empty() ? std::nullopt : std::optional(options.block), options.format));
+    return 0;
+}
+
+int run_samplers(Options const& options) {
+    Program const program = Program::from_file(options.files.front(), options.compile);
+    say(program.report());
+    Prepared const prepared = program.with(options.read_data());
+    say(prepared.report());
+    put(prepared.samplers(options.format));
+    return 0;
+}
+
+// ---------------------------------------------------------------- fit
+
+std::string counted(std::size_t count, std::string const& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+
+std::string notes_of(Fit const& fit) {
+    std::string text;
+    for (std::string const& note : fit.notes()) text += "note: " + note + "\n";
+    return text;
+}
+
+std::string fit_text(Options const& options, Prepared const& prepared, Fit const& fit) {
+    std::string text = fmt::format("{}: {}\n", options.data, prepared.counts()) + fit.starts();
+    std::size_t const kept = (fit.options().num_samples + fit.options().thin - 1) / fit.options().thin;
+    text += fmt::format("{}, {} warmup + {} kept{}, {} each, seed {}, {:.2f} s\n\n", counted(fit.options().chains, "chain"),
+                        fit.options().num_warmup, kept, fit.options().thin > 1 ? fmt::format(" of {}", fit.options().num_samples) : "",
+                        counted(fit.options().sweeps, "sweep"), fit.options().seed, fit.seconds());
+    text += fit.table(options.raw) + "\n" + fit.verdict() + notes_of(fit);
+    if (!options.output.empty())
+        text += fmt::format("files: {0}/chain_*.csv, {0}/summary.csv, {0}/predictions.csv, {0}/config.json\n", options.output);
+    return text;
+}
+
+std::string fit_json(Options const& options, Prepared const& prepared, Fit const& fit) {
+    Json json = Json::parse(fit.json());
+    json["data"] = prepared.counts();
+    json["seed"] = fit.options().seed;
+    json["seconds"] = fit.seconds();
+    json["interrupted"] = fit.is_interrupted();
+    json["notes"] = fit.notes();
+    if (!options.output.empty()) json["folder"] = options.output;
+    return dump(json);
+}
+
+int run_fit(Options const& options) {
+    if (!options.output.empty()) Fit::check_folder(options.output, options.force);
+    Program const program = Program::from_file(options.files.front(), options.compile);
+    say(program.report());
+    Prepared const prepared = program.with(options.read_data());
+    say(prepared.report());
+    ProgressLines lines(options.fit, options.has_refresh);
+    StopOnSignal const signals;
+    Fit const fit = prepared.fit(
+        options.fit, [&](Progress const& progress) { lines.show(progress); }, signals.token());
+    if (fit.is_interrupted() && fit.num_draws() == 0) {
+        say("bam: interrupted before there was a draw of every chain: nothing is written\n");
+        return exit_interrupted;
+    }
+    if (!options.output.empty()) say(fit.write(options.output, options.force));
+    put(options.format == Format::Json ? fit_json(options, prepared, fit) : fit_text(options, prepared, fit));
+    if (fit.is_interrupted()) {
+        say(fmt::format("bam: interrupted: the summary is of {} a chain\n", counted(fit.num_draws(), "draw")));
+        return exit_interrupted;
+    }
+    return options.strict && !fit.is_converged() ? exit_not_converged : 0;
+}
+
+// ---------------------------------------------------------------- predict, summary, fmt
+
+int run_predict(Options const& options) {
+    Fit const fit = Fit::open(options.files.front());
+    Predictions const predictions = fit.predict(options.read_data(), options.seed);
+    say(predictions.report());
+    for (std::string const& note : predictions.notes()) say("note: " + note + "\n");
+    if (options.output.empty()) {
+        put(predictions.csv());
+    } else {
+        save_file(options.output, predictions.csv());
+    }
+    return 0;
+}
+
+int run_summary(Options const& options) {
+    Fit const fit = Fit::open(options.files.front());
+    if (options.format == Format::Json) {
+        Json json = Json::parse(fit.json());
+        json["interrupted"] = fit.is_interrupted();
+        put(dump(json));
+    } else {
+        put(fit.table(options.raw) + "\n" + fit.verdict() + notes_of(fit));
+        if (fit.is_interrupted()) put("note: the run was interrupted\n");
+    }
+    return options.strict && !fit.is_converged() ? exit_not_converged : 0;
+}
+
+int run_fmt(Options const& options) {
+    int exit_code = 0;
+    for (std::string const& file : options.files) {
+        try {
+            std::string const text = read_file(file);
+            std::string const formatted = format_model(file, text);
+            if (file == "-" && !options.check) {
+                put(formatted);
+            } else if (formatted != text && options.check) {
+                put(file + "\n");
+                exit_code = exit_code == 0 ? 1 : exit_code;
+            } else if (formatted != text) {
+                save_file(file, formatted);
+            }
+        } catch (Error const& error) {
+            say(error.report());
+            exit_code = exit_code == 0 ? error.exit_code() : exit_code;
+        }
+    }
+    return exit_code;
+}
+
+int dispatch(Options const& options) {
+    if (!options.help.empty()) {
+        put(options.help);
+        return 0;
+    }
+    if (options.verb == "check") return run_check(options);
+    if (options.verb == "explain") return run_explain(options);
+    if (options.verb == "samplers") return run_samplers(options);
+    if (options.verb == "fit") return run_fit(options);
+    if (options.verb == "predict") return run_predict(options);
+    if (options.verb == "summary") return run_summary(options);
+    return run_fmt(options);
+}
+
+int run(std::vector<std::string> const& arguments) {
+    if (arguments.empty()) {
+        say(overview_help());
+        return exit_usage;
+    }
+    try {
+        return dispatch(read_options(arguments));
+    } catch (Error const& error) {
+        say(error.report());
+        return error.exit_code();
+    } catch (std::bad_alloc const&) {
+        say("bam: out of memory\n");
+    } catch (std::exception const& error) {
+        say(fmt::format("bam: internal error: {}; please report it, with the model and the command\n", error.what()));
+    }
+    return exit_internal;
+}
+
+}  // namespace
+}  // namespace bam::cli
+
+int main(int count, char** values) {
+    int const code = bam::cli::run({values + (count > 0 ? 1 : 0), values + count});
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    bam::cli::say("bam: standard output could not be written\n");
+    return code != 0 ? code : bam::cli::exit_write;
+}

@@ -1,0 +1,333 @@
+// Codes of this file:
+//   BAM0520  an unknown flag
+//   BAM0521  an unknown verb
+//   BAM0522  a value that a flag cannot have
+//   BAM0523  an argument that is missing, or one too many
+//   BAM0524  standard input for two things
+#include "main_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <limits>
+#include <utility>
+
+namespace bam::cli {
+namespace {
+
+constexpr std::size_t most_chains = 10000;
+
+[[noreturn]] void refuse(int code, std::string message, std::vector<std::string> notes = {}) {
+    throw Error(Diagnostic{code, Severity::Error, std::move(message), {}, std::move(notes)}, exit_usage);
+}
+
+std::vector<std::string> with_guess(std::string_view name, std::vector<std::string> const& candidates, std::vector<std::string> notes) {
+    if (auto const near = nearest(name, candidates)) notes.insert(notes.begin(), fmt::format("did you mean `{}`?", *near));
+    return notes;
+}
+
+template <typename Number>
+Number to_number(std::string const& flag, std::string const& text, Number least, Number most) {
+    Number value{};
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    bool const is_number = error == std::errc() && end == text.data() + text.size();
+    if (is_number && value >= least && value <= most) return value;
+    std::string const range =
+        most == std::numeric_limits<Number>::max() ? fmt::format("from {} on", least) : fmt::format("from {} to {}", least, most);
+    refuse(522, fmt::format("`{} {}`: not a whole number {}", flag, text, range));
+}
+
+template <typename Value>
+Value to_choice(std::string const& flag, std::string const& text, std::vector<std::pair<std::string, Value>> const& choices) {
+    std::vector<std::string> names;
+    for (auto const& [name, value] : choices) {
+        if (name == text) return value;
+        names.push_back(name);
+    }
+    refuse(522, fmt::format("`{}={}`: there is no such choice", flag, text),
+           with_guess(text, names, {fmt::format("one of {}", fmt::join(names, ", "))}));
+}
+
+/// A verb: its line in the help, what it takes, and its arguments that are no flags.
+struct Verb {
+    std::string name;
+    std::string summary;
+    std::string arguments;  ///< "MODEL"
+    std::size_t fewest = 1;
+    std::size_t most = 1;
+    std::string footer;
+    std::function<void(CLI::App&, Options&)> add;
+};
+
+using Parse = std::function<void(std::string const& flag, std::string const& text)>;
+
+/// A flag with one value, parsed by `parse`; the last one holds.
+CLI::Option* add_value(CLI::App& app, std::string const& flags, std::string const& type, std::string const& description, Parse parse) {
+    std::string const flag = flags.substr(flags.rfind(',') + 1);
+    auto* const option = app.add_option_function<std::string>(
+        flags, [flag, parse = std::move(parse)](std::string const& text) { parse(flag, text); }, description);
+    return option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void add_count(CLI::App& app, std::string const& flags, std::size_t& target, std::size_t least, std::size_t most,
+               std::string const& description) {
+    add_value(app, flags, "N", description, [&target, least, most](std::string const& flag, std::string const& text) {
+        target = to_number<std::size_t>(flag, text, least, most);
+    })->default_str(std::to_string(target));
+}
+
+void add_format(CLI::App& app, Options& options) {
+    add_value(app, "--format", "text|json", "How results are printed", [&](std::string const& flag, std::string const& text) {
+        options.format = to_choice<Format>(flag, text, {{"text", Format::Text}, {"json", Format::Json}});
+    })->default_str("text");
+}
+
+void add_model_options(CLI::App& app, Options& options) {
+    app.add_option(
+           "--priors", options.compile.priors,
+           "A prior set of the model by its name, or a file of priors (it ends in .bam or has a /); may be repeated, later ones win")
+        ->type_name("NAME|FILE")
+        ->allow_extra_args(false);
+    app.add_option_function<std::vector<std::string>>(
+           "--dim",
+           [&](std::vector<std::string> const& texts) {
+               for (std::string const& text : texts) {
+                   std::size_t const equals = text.find('=');
+                   if (equals == std::string::npos || equals == 0) refuse(522, fmt::format("`--dim {}`: not of the form `unit=3`", text));
+                   options.compile.dims[text.substr(0, equals)] =
+                       to_number<std::size_t>("--dim " + text.substr(0, equals), text.substr(equals + 1), 1, 1000000);
+               }
+           },
+           "The size of a dim, such as unit=3; may be repeated")
+        ->type_name("DIM=N")
+        ->allow_extra_args(false);
+}
+
+void add_data_options(CLI::App& app, Options& options, std::string const& description) {
+    add_value(app, "--data", "TABLE", description, [&](std::string const&, std::string const& text) { options.data = text; });
+    add_value(app, "--separator", "CHAR", "What is between the table's fields: , ; | or tab (found out)",
+              [&](std::string const& flag, std::string const& text) {
+                  options.separator =
+                      to_choice<char>(flag, text, {{",", ','}, {";", ';'}, {"|", '|'}, {"tab", '\t'}, {"\t", '\t'}, {"\\t", '\t'}});
+              });
+    add_value(app, "--decimal", "CHAR", "The decimal point of the table: . or , (found out)",
+              [&](std::string const& flag, std::string const& text) {
+                  options.decimal_point = to_choice<char>(flag, text, {{".", '.'}, {",", ','}});
+              });
+}
+
+void add_fit(CLI::App& app, Options& options) {
+    FitOptions& fit = options.fit;
+    constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
+    constexpr std::size_t most_iterations = 1000000000;
+    add_data_options(app, options, "The table, as CSV; - is standard input");
+    add_model_options(app, options);
+    add_value(app, "-o,--output", "RUN", "The folder for the draws and all else; without it, nothing is written",
+              [&](std::string const&, std::string const& text) { options.output = text; });
+    add_count(app, "--chains", fit.chains, 1, most_chains, "Chains");
+    add_count(app, "--num-warmup", fit.num_warmup, 0, most_iterations, "Iterations of each chain before its draws count");
+    add_count(app, "--num-samples", fit.num_samples, 1, most_iterations, "Iterations of each chain after that");
+    add_count(app, "--thin", fit.thin, 1, most_iterations, "Keep every N-th of them");
+    add_count(app, "--sweeps", fit.sweeps, 0, most_iterations,
+              "Sweeps of one iteration, 0 for 10 where successive ones are much alike and 1 elsewhere");
+    add_value(app, "--seed", "N", "Of the random numbers: the same seed gives the same draws",
+              [&](std::string const& flag, std::string const& text) {
+                  fit.seed = to_number<std::uint64_t>(flag, text, 0, std::numeric_limits<std::uint64_t>::max());
+              })
+        ->default_str("1");
+    add_count(app, "--threads", fit.threads, 0, any,
+              "Chains at a time, 0 for as many as the machine has cores; the draws do not depend on it");
+    add_value(app, "--init", "dispersed|prior", "Starts: no wider than sd 1 about the prior means, or as wide as the priors are",
+              [&](std::string const& flag, std::string const& text) {
+                  fit.init = to_choice<Init>(flag, text, {{"dispersed", Init::Dispersed}, {"prior", Init::Prior}});
+              })
+        ->default_str("dispersed");
+    add_count(app, "--starts", fit.starts, 1, most_chains,
+              "Short runs that compete for the start of a chain, where there may be several modes");
+    app.add_flag("--rows", fit.by_rows, "Draw Gaussian blocks a row at a time");
+    app.add_flag("!--no-orbit", fit.by_orbits, "Make no moves along what the likelihood cannot see");
+    add_value(app, "--refresh", "N", "Report progress every N iterations, 0 for never (100, once a run takes longer than 2 s)",
+              [&](std::string const& flag, std::string const& text) {
+                  fit.refresh = to_number<std::size_t>(flag, text, 0, std::numeric_limits<std::size_t>::max());
+                  options.has_refresh = true;
+              });
+    add_value(app, "--sig-figs", "N", "Digits of the draws in the files; 17 is all of them",
+              [&](std::string const& flag, std::string const& text) { fit.sig_figs = to_number<int>(flag, text, 1, 17); })
+        ->default_str("17");
+    app.add_flag("--raw", options.raw, "Show weights that are not identified, and means of outputs");
+    app.add_flag("--strict", options.strict, "End with 2 if the draws have not converged");
+    app.add_flag("--force", options.force, "Write into a folder that has other files, too");
+    add_format(app, options);
+}
+
+std::vector<Verb> const& verbs() {
+    static std::vector<Verb> const list{
+        {"check", "Say whether models are sound, what they are about, and what is identified", "MODEL...", 1, 100000,
+         "  bam check models/attention.bam --priors fading\n  bam check bakery.bam --data bakery.csv",
+         [](CLI::App& app, Options& options) {
+             add_data_options(app, options, "A table that the model has to fit; - is standard input");
+             add_model_options(app, options);
+             add_value(
+                 app, "--dump", "parse|check|plan", "Print what this stage of the compiler leaves",
+                 [&](std::string const& flag, std::string const& text) {
+                     options.dump = to_choice<Stage>(flag, text, {{"parse", Stage::Parse}, {"check", Stage::Check}, {"plan", Stage::Plan}});
+                 });
+             add_format(app, options);
+         }},
+        {"explain", "Print the full conditionals as mathematics", "MODEL", 1, 1, "  bam explain models/attention.bam --block W_k",
+         [](CLI::App& app, Options& options) {
+             add_value(app, "--block", "NAME", "Of one block only",
+                       [&](std::string const&, std::string const& text) { options.block = text; });
+             app.add_flag("--symmetry", options.symmetry, "Instead, the changes of the parameters that no output can see");
+             add_model_options(app, options);
+             add_format(app, options);
+         }},
+        {"samplers", "Print what a sweep does, a line each: number, method, what is drawn", "MODEL", 1, 1,
+         "  bam samplers bakery.bam --data bakery.csv",
+         [](CLI::App& app, Options& options) {
+             add_data_options(app, options, "The table, as CSV; - is standard input");
+             add_model_options(app, options);
+             add_format(app, options);
+         }},
+        {"fit", "Draw from the posterior of a model given a table", "MODEL", 1, 1,
+         "  bam fit models/attention.bam --data theoph.csv -o run\n  bam fit bakery.bam --data bakery.csv --priors known.bam --seed 7",
+         add_fit},
+        {"predict", "Say what the draws of a run make of a new table", "RUN", 1, 1,
+         "  bam predict run --data new.csv -o predictions.csv\n\n"
+         "The columns of outputs may be absent. Steps count from the first row of a sequence: one that goes on\n"
+         "has to be there from its beginning. What is new, a sequence or a later step, is drawn from its prior\n"
+         "given the rest.",
+         [](CLI::App& app, Options& options) {
+             add_data_options(app, options, "The new table, as CSV; - is standard input");
+             add_value(app, "-o,--output", "FILE", "Where to write; without it, standard output",
+                       [&](std::string const&, std::string const& text) { options.output = text; });
+             add_value(app, "--seed", "N", "Of the random numbers (that of the run)",
+                       [&](std::string const& flag, std::string const& text) {
+                           options.seed = to_number<std::uint64_t>(flag, text, 0, std::numeric_limits<std::uint64_t>::max());
+                       });
+         }},
+        {"summary", "Sum up the draws of a run, and say whether they can be believed", "RUN", 1, 1, "  bam summary run --raw",
+         [](CLI::App& app, Options& options) {
+             app.add_flag("--raw", options.raw, "Show weights that are not identified, and means of outputs");
+             app.add_flag("--strict", options.strict, "End with 2 if the draws have not converged");
+             add_format(app, options);
+         }},
+        {"fmt", "Format models in place; - is standard input, to standard output", "FILE...", 1, 100000, "  bam fmt models/*.bam",
+         [](CLI::App& app, Options& options) {
+             app.add_flag("--check", options.check, "Change nothing; print the files that would change, and end with 1 if there are any");
+         }},
+    };
+    return list;
+}
+
+Verb const& find_verb(std::string const& name) {
+    std::vector<std::string> names;
+    for (Verb const& verb : verbs()) {
+        if (verb.name == name) return verb;
+        names.push_back(verb.name);
+    }
+    refuse(521, fmt::format("there is no verb `{}`", name),
+           with_guess(name, names, {fmt::format("the verbs are {}", fmt::join(names, ", ")), "see `bam help`"}));
+}
+
+/// Before anything is read: a flag that there is not, with the one that was meant.
+void refuse_unknown_flags(CLI::App const& app, Verb const& verb, std::vector<std::string> const& arguments) {
+    std::vector<std::string> names;
+    for (CLI::Option const* option : app.get_options())
+        for (std::string const& name : option->get_lnames()) names.push_back("--" + name);
+    for (std::string const& argument : arguments) {
+        if (argument == "--") return;
+        if (argument.size() < 2 || argument[0] != '-' || ('0' <= argument[1] && argument[1] <= '9')) continue;
+        std::string const flag = argument[1] == '-' ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+        if (app.get_option_no_throw(flag) != nullptr) continue;
+        refuse(520, fmt::format("`bam {}` has no flag `{}`", verb.name, flag),
+               with_guess(flag, names, {fmt::format("see `bam help {}`", verb.name)}));
+    }
+}
+
+std::string help_of(CLI::App const& app, Verb const& verb) {
+    std::string text = app.help();
+    std::size_t const end = text.find_last_not_of('\n');
+    text.erase(end == std::string::npos ? 0 : end + 1);
+    return text + "\n\nExamples:\n" + verb.footer + "\n";
+}
+
+void check_arguments(Verb const& verb, Options const& options) {
+    std::size_t const count = options.files.size();
+    if (count < verb.fewest)
+        refuse(523, fmt::format("`bam {}` needs {}", verb.name, verb.arguments), {fmt::format("see `bam help {}`", verb.name)});
+    if (count > verb.most)
+        refuse(523, fmt::format("`bam {}` takes one {}, and `{}` is one too many", verb.name, verb.arguments, options.files[verb.most]),
+               {"a name with blanks needs quotes"});
+    bool const needs_data = verb.name == "fit" || verb.name == "samplers" || verb.name == "predict";
+    if (needs_data && options.data.empty())
+        refuse(523, fmt::format("`bam {}` needs a table", verb.name), {"say which: `--data TABLE`, - for standard input"});
+    auto const inputs = std::count(options.files.begin(), options.files.end(), "-") + (options.data == "-" ? 1 : 0);
+    if (inputs > 1) refuse(524, "standard input can be read once only", {"give the other one a file"});
+}
+
+}  // namespace
+
+Csv Options::read_data() const {
+    Csv csv = Csv::read(data);
+    csv.separator = separator;
+    csv.decimal_point = decimal_point;
+    return csv;
+}
+
+std::string overview_help() {
+    std::string text =
+        "bam: Bayesian sequence models, exactly sampled.\n\n"
+        "Usage: bam VERB ... | bam help VERB | bam --version\n\n";
+    for (Verb const& verb : verbs()) text += fmt::format("  {:<10}{}\n", verb.name, verb.summary);
+    return text +
+           "\nResults go to standard output, progress and warnings to standard error. Exit codes: 0 done, 1 model error,\n"
+           "2 not converged (--strict), 64 usage, 65 data error, 66 no such input, 70 internal error, 73 and 74 output\n"
+           "that cannot be written, 130 interrupted.\n";
+}
+
+Options read_options(std::vector<std::string> const& arguments) {
+    Options options;
+    bool const wants_help = arguments.empty() || arguments[0] == "help" || arguments[0] == "--help" || arguments[0] == "-h";
+    if (wants_help && arguments.size() < 2) {
+        options.help = overview_help();
+        return options;
+    }
+    if (arguments[0] == "--version") {
+        options.help = fmt::format("bam {}\n", version());
+        return options;
+    }
+    if (arguments[0].starts_with('-') && !wants_help)
+        refuse(520, fmt::format("`bam` has no flag `{}`", arguments[0]),
+               with_guess(arguments[0], {"--help", "--version"}, {"a verb comes first; see `bam help`"}));
+    Verb const& verb = find_verb(wants_help ? arguments[1] : arguments[0]);
+    options.verb = verb.name;
+    CLI::App app(verb.summary + ".", "bam " + verb.name);
+    app.get_formatter()->column_width(34);
+    app.get_formatter()->label("TEXT", "");
+    app.option_defaults()->take_last();
+    app.add_option(verb.arguments.substr(0, verb.arguments.find('.')), options.files)->type_name("");
+    verb.add(app, options);
+    if (wants_help) {
+        options.help = help_of(app, verb);
+        return options;
+    }
+    std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+    refuse_unknown_flags(app, verb, rest);
+    std::reverse(rest.begin(), rest.end());
+    try {
+        app.parse(rest);
+    } catch (CLI::CallForHelp const&) {
+        options.help = help_of(app, verb);
+        return options;
+    } catch (CLI::ParseError const& error) {
+        refuse(523, error.what(), {fmt::format("see `bam help {}`", verb.name)});
+    }
+    check_arguments(verb, options);
+    return options;
+}
+
+}  // namespace bam::cli

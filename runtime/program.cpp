@@ -1,0 +1,201 @@
+// Codes of this file:
+//   BAM0507  options of a run that no run can have
+#include "program.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "fit.hpp"
+#include "overview.hpp"
+#include "report.hpp"
+#include "schedule.hpp"
+
+namespace bam {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int exit_usage = 64;
+
+bool is_file(std::string const& priors) { return priors.ends_with(".bam") || priors.find('/') != std::string::npos; }
+
+CompileRequest make_request(std::string const& file, CompileOptions const& options) {
+    CompileRequest request;
+    request.dims = options.dims;
+    // A file of priors stands to the model as a file that uses it: what it says wins, and the last one is the outermost.
+    for (std::string const& priors : options.priors) {
+        if (is_file(priors))
+            request.files.insert(request.files.begin(), priors);
+        else
+            request.priors.push_back(priors);
+    }
+    request.files.push_back(file);
+    return request;
+}
+
+std::string name_of(Compiled const& compiled, CompileRequest const& request) {
+    std::string name = compiled.outline().name;
+    if (!name.empty()) return name;
+    std::string const& file = request.files.back();
+    return file == "-" ? "model" : std::filesystem::path(file).stem().string();
+}
+
+std::string dump_json(Json const& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n'; }
+
+/// Lines moved to the right, as what belongs to a line above.
+std::string indented(std::string const& text) {
+    std::string result;
+    bool is_start = true;
+    for (char const c : text) {
+        if (is_start && c != '\n') result += "  ";
+        result += c;
+        is_start = c == '\n';
+    }
+    return result;
+}
+
+std::vector<bool> all_alike(Layout const& layout) {
+    return weighted_factors(layout, std::vector<std::vector<double>>(layout.factors.size()));
+}
+
+}  // namespace
+
+std::string_view version() { return BAM_VERSION; }
+
+std::shared_ptr<Program::Parts const> make_program(CompileRequest const& request, Reader const& reader) {
+    auto sources = std::make_shared<Sources>();
+    Diagnostics diagnostics;
+    CompileResult result = compile(request, reader, *sources, diagnostics);
+    throw_if_error(sources, diagnostics);
+    std::string name = name_of(result.compiled.value(), request);
+    return std::make_shared<Program::Parts>(
+        Program::Parts{sources, std::move(*result.compiled), request, make_report(sources, std::move(diagnostics)), std::move(name)});
+}
+
+std::unique_ptr<PreparedTable> prepare(Program::Parts const& program, Csv const& csv, BindOptions const& options,
+                                       std::shared_ptr<Sources>& sources, Diagnostics& diagnostics) {
+    sources = std::make_shared<Sources>(*program.sources);
+    std::uint32_t const source = sources->add_table(csv.name, csv.text);
+    auto table = prepare(program.compiled, (*sources)[source], source, {csv.separator, csv.decimal_point}, options, diagnostics);
+    throw_if_error(sources, diagnostics);
+    return table;
+}
+
+// ---------------------------------------------------------------- Program
+
+Program::Program(std::shared_ptr<Parts const> parts) : parts_(std::move(parts)) {}
+
+Program Program::from_file(std::string const& name, CompileOptions const& options) {
+    return Program(make_program(make_request(name, options), read_text));
+}
+
+Program Program::from_text(std::string text, CompileOptions const& options, std::string const& name) {
+    Reader const reader = [&](std::string const& asked) {
+        if (asked != name) return read_text(asked);
+        ReadText read;
+        read.text = text;
+        read.identity = name;
+        return read;
+    };
+    return Program(make_program(make_request(name, options), reader));
+}
+
+Report const& Program::report() const { return parts_->report; }
+std::string const& Program::name() const { return parts_->name; }
+
+std::string Program::overview(Format format, bool colour) const {
+    Outline const outline = parts_->compiled.outline();
+    if (format == Format::Json) return overview_json(outline, nullptr);
+    return overview_text(outline, nullptr) + indented(to_text(outline.notes, *parts_->sources, colour));
+}
+
+std::string Program::explain(std::optional<std::string> const& block, Format format) const {
+    Diagnostics diagnostics;
+    auto const text = parts_->compiled.explain(block, diagnostics);
+    throw_if_error(parts_->sources, diagnostics);
+    if (format == Format::Text) return *text;
+    Json json = Json::object();
+    for (std::string const& name : parts_->compiled.blocks())
+        if (!block || name == *block) json[name] = parts_->compiled.explain(name, diagnostics).value();
+    return dump_json(json);
+}
+
+std::string Program::symmetries() const { return parts_->compiled.symmetries(); }
+
+Prepared Program::with(Csv const& csv) const {
+    auto parts = std::make_shared<Prepared::Parts>();
+    std::shared_ptr<Sources> sources;
+    Diagnostics diagnostics;
+    parts->program = parts_;
+    parts->table = prepare(*parts_, csv, {}, sources, diagnostics);
+    parts->report = make_report(std::move(sources), std::move(diagnostics));
+    parts->data_name = csv.name;
+    parts->data_hash = hash(csv.text);
+    parts->separator = csv.separator;
+    parts->decimal_point = csv.decimal_point;
+    return Prepared(std::move(parts));
+}
+
+Fit Program::fit(Csv const& table, FitOptions const& options, ProgressCallback const& progress, std::stop_token stop) const {
+    return with(table).fit(options, progress, std::move(stop));
+}
+
+// ---------------------------------------------------------------- Prepared
+
+Prepared::Prepared(std::shared_ptr<Parts const> parts) : parts_(std::move(parts)) {}
+Report const& Prepared::report() const { return parts_->report; }
+std::string Prepared::counts() const { return counts_text(*parts_->table); }
+
+std::string Prepared::overview(Format format, bool colour) const {
+    Outline const outline = parts_->program->compiled.outline();
+    if (format == Format::Json) return overview_json(outline, parts_->table.get());
+    return overview_text(outline, parts_->table.get()) + indented(to_text(outline.notes, *parts_->program->sources, colour));
+}
+
+std::string Prepared::samplers(Format format) const {
+    auto const steps = sweep_steps(*parts_->table);
+    return format == Format::Json ? schedule_json(steps) : schedule_text(steps);
+}
+
+std::string Prepared::plan() const { return parts_->program->compiled.print_plan(parts_->table->problem.weighted); }
+
+Fit Prepared::fit(FitOptions const& options, ProgressCallback const& progress, std::stop_token stop) const {
+    auto const require = [](bool is_right, char const* message) {
+        if (!is_right) throw Error(Diagnostic{507, Severity::Error, message, {}, {}}, exit_usage);
+    };
+    require(options.chains > 0, "a run has at least one chain");
+    require(options.num_samples > 0, "a run has at least one draw");
+    require(options.thin > 0, "every first draw, at most, can be kept: `thin` counts from 1");
+    return Fit(run_fit(*this->parts_, options, progress, std::move(stop)));
+}
+
+// ---------------------------------------------------------------- stages
+
+Dump dump(Stage stage, std::string const& file, CompileOptions const& options) {
+    CompileRequest request = make_request(file, options);
+    if (stage == Stage::Parse) request.last = CompileStage::Parse;
+    if (stage == Stage::Check) request.last = CompileStage::Check;
+    auto sources = std::make_shared<Sources>();
+    Diagnostics diagnostics;
+    CompileResult const result = compile(request, read_text, *sources, diagnostics);
+    std::string text = stage == Stage::Parse ? result.tree : result.model;
+    if (stage == Stage::Plan) {
+        Layout const* const layout = result.compiled ? result.compiled->layout(diagnostics) : nullptr;
+        text = layout == nullptr ? "" : result.compiled->print_plan(all_alike(*layout));
+    }
+    int const code = has_error(diagnostics) ? exit_code_of(diagnostics) : 0;
+    return {std::move(text), make_report(sources, std::move(diagnostics)), code};
+}
+
+std::string format_model(std::string const& name, std::string const& text) {
+    auto sources = std::make_shared<Sources>();
+    Diagnostics diagnostics;
+    auto formatted = format_text(name, text, *sources, diagnostics);
+    throw_if_error(sources, diagnostics);
+    return *formatted;
+}
+
+}  // namespace bam

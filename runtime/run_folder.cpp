@@ -1,0 +1,184 @@
+// A run as a folder: what is in it, how it is replaced, how it is read.
+//
+// Codes of this file:
+//   BAM0530  a folder that is not a run, and not empty: bam does not write into it
+//   BAM0531  no run: there is no such folder, or it has no config.json or no chains
+//   BAM0533  files of different runs in one folder
+//   BAM0535  a file or folder that cannot be created
+//   BAM0536  a file that cannot be written
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "atomic_file.hpp"
+#include "fit.hpp"
+#include "read_text.hpp"
+#include "report.hpp"
+#include "write.hpp"
+
+namespace bam {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int exit_data = 65;
+constexpr int exit_no_input = 66;
+constexpr int exit_create = 73;
+constexpr char const* run_key = "run";  // in the header of a chain: RunConfig::run_hash
+
+std::string chain_name(std::size_t number) { return fmt::format("chain_{}.csv", number); }
+
+/// The number of a chain's file; nothing for other names.
+std::optional<std::size_t> chain_number(std::string const& name) {
+    constexpr std::string_view before = "chain_", after = ".csv";
+    if (!name.starts_with(before) || !name.ends_with(after) || name.size() <= before.size() + after.size()) return std::nullopt;
+    std::string const digits = name.substr(before.size(), name.size() - before.size() - after.size());
+    bool const is_number = digits.size() < 9 && std::all_of(digits.begin(), digits.end(), [](char c) { return '0' <= c && c <= '9'; });
+    return is_number ? std::optional<std::size_t>(std::stoul(digits)) : std::nullopt;
+}
+
+bool is_ours(std::string const& name) {
+    return name == "config.json" || name == "summary.csv" || name == "predictions.csv" || chain_number(name) || name.starts_with(".bam-");
+}
+
+std::vector<std::string> names_in(fs::path const& folder) {
+    std::error_code error;
+    std::vector<std::string> names;
+    for (auto at = fs::directory_iterator(folder, error); !error && at != fs::directory_iterator(); at.increment(error))
+        names.push_back(at->path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+ChainConfig chain_config(RunConfig const& config, std::size_t number) {
+    FitOptions const& options = config.options;
+    ChainConfig chain;
+    chain.model = config.model;
+    chain.data_file = config.data_name;
+    chain.init = options.init == Init::Prior ? "prior" : "dispersed";
+    chain.seed = options.seed;
+    chain.chain = number;
+    chain.num_samples = options.num_samples;
+    chain.num_warmup = options.num_warmup;
+    chain.thin = options.thin;
+    chain.refresh = options.refresh;
+    chain.sig_figs = options.sig_figs;
+    chain.more = {{"version", config.version},
+                  {"model_file", config.requested.back()},
+                  {"model_hash", config.model_hash()},
+                  {"data_hash", config.data_hash},
+                  {"priors", fmt::format("{}", fmt::join(config.priors, ","))},
+                  {"sweeps", std::to_string(options.sweeps)},
+                  {run_key, config.run_hash()}};
+    return chain;
+}
+
+[[noreturn]] void refuse(int code, std::string message, std::vector<std::string> notes, int exit_code) {
+    throw Error(Diagnostic{code, Severity::Error, std::move(message), {}, std::move(notes)}, exit_code);
+}
+
+/// A file of the folder, kept among the sources.
+std::uint32_t read_into(Sources& sources, fs::path const& path) {
+    ReadText read = read_text(path.string());
+    if (!read.failure.empty())
+        refuse(531,
+               fmt::format("`{}` is no run of bam: {} cannot be read: {}", path.parent_path().string(), path.filename().string(),
+                           read.failure),
+               {"`bam fit ... -o RUN` makes one"}, exit_no_input);
+    return sources.add_table(path.string(), std::move(read.text));
+}
+
+}  // namespace
+
+void with_file_errors(std::function<void()> const& work) {
+    auto const fail = [](bool is_create, std::string const& what, int exit_code) {
+        refuse(is_create ? 535 : 536, what, {is_create ? "is its folder there, and may you write into it?" : "is the disk full?"},
+               exit_code);
+    };
+    try {
+        work();
+    } catch (FileError const& error) {
+        fail(error.exit_code() == exit_create, error.what(), error.exit_code());
+    } catch (fs::filesystem_error const& error) {
+        fail(true, fmt::format("cannot create `{}`: {}", error.path1().string(), error.code().message()), exit_create);
+    }
+}
+
+void check_run_folder(fs::path const& folder, bool force) {
+    std::error_code error;
+    auto const status = fs::status(folder, error);
+    if (!fs::exists(status)) return;
+    if (!fs::is_directory(status)) refuse(530, fmt::format("`{}` is there already, and is no folder", folder.string()), {}, exit_create);
+    std::vector<std::string> others;
+    for (std::string const& name : names_in(folder))
+        if (!is_ours(name)) others.push_back(name);
+    bool const is_run = fs::exists(folder / "config.json", error);
+    if (force || is_run || others.empty()) return;
+    refuse(530, fmt::format("`{}` is there already, and is no run of bam: it has `{}`", folder.string(), others.front()),
+           {"choose another folder, or say --force to write into this one; its other files stay"}, exit_create);
+}
+
+Report write_run(Fit::Parts const& parts, fs::path const& folder, bool force) {
+    check_run_folder(folder, force);
+    Diagnostics diagnostics;
+    with_file_errors([&] {
+        fs::create_directories(folder);
+        std::set<std::size_t> written;
+        for (std::size_t c = 0; c < parts.run.chains.size(); ++c) {
+            std::size_t const number = parts.chain_numbers[c];
+            ChainConfig const config = chain_config(parts.config, number);
+            write_chain_csv(folder / chain_name(number), config, parts.run.columns, parts.run.chains[c]);
+            if (c == 0)
+                if (auto warning = find_misleading_name(folder / chain_name(number), config)) diagnostics.push_back(std::move(*warning));
+            written.insert(number);
+        }
+        write_summary_csv(folder / "summary.csv", parts.rows);
+        if (parts.program)
+            write_predictions_csv(folder / "predictions.csv", *parts.program->compiled.layout(diagnostics), parts.run.predictions);
+        for (std::string const& name : names_in(folder))
+            if (auto const number = chain_number(name); number && !written.contains(*number)) fs::remove(folder / name);
+        write_file(folder / "config.json", to_json(parts.config));  // the last: with it the folder is a run
+    });
+    return make_report(std::make_shared<Sources>(), std::move(diagnostics));
+}
+
+std::shared_ptr<Fit::Parts const> read_run(fs::path const& folder) {
+    auto sources = std::make_shared<Sources>();
+    Diagnostics diagnostics;
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) refuse(531, fmt::format("there is no folder `{}`", folder.string()), {}, exit_no_input);
+    std::uint32_t const source = read_into(*sources, folder / "config.json");
+    auto config = read_config((*sources)[source].text, source, diagnostics);
+    throw_if_error(sources, diagnostics);
+
+    auto parts = std::make_shared<Fit::Parts>();
+    std::vector<ChainFile> files;
+    for (std::string const& name : names_in(folder)) {
+        if (!chain_number(name)) continue;
+        std::uint32_t const chain = read_into(*sources, folder / name);
+        auto file = read_chain_csv((*sources)[chain].text, chain, diagnostics);
+        throw_if_error(sources, diagnostics);
+        bool const is_of_run = std::find(file->config.more.begin(), file->config.more.end(),
+                                         std::pair<std::string, std::string>(run_key, config->run_hash())) != file->config.more.end();
+        if (!is_of_run)
+            refuse(533, fmt::format("{} is not of the run that config.json describes", name),
+                   {"a fit was stopped while it wrote, or files were copied together: fit again"}, exit_data);
+        files.push_back(std::move(*file));
+    }
+    std::size_t const expected = config->is_interrupted ? 1 : config->options.chains;
+    if (files.size() < expected)
+        refuse(531, fmt::format("`{}` has {} of the {} chains of its run", folder.string(), files.size(), config->options.chains),
+               {"fit again"}, exit_no_input);
+    std::sort(files.begin(), files.end(), [](ChainFile const& a, ChainFile const& b) { return a.config.chain < b.config.chain; });
+    for (ChainFile const& file : files) parts->chain_numbers.push_back(file.config.chain);
+    auto run = join_chains(std::move(files), diagnostics);
+    throw_if_error(sources, diagnostics);
+    parts->config = std::move(*config);
+    parts->run = std::move(*run);
+    summarize(*parts);
+    return parts;
+}
+
+}  // namespace bam
