@@ -53,7 +53,7 @@ class Compiled {
     explicit Compiled(std::shared_ptr<Parts const> parts) : parts_(std::move(parts)) {}
 
     Outline outline() const;
-    /// Nothing, and a report of BAM0208 or BAM0209, if the files do not say what a table is bound to.
+    /// Nothing, and a report of BAM0208, if the files do not say what a table is bound to.
     Layout const* layout(Diagnostics& diagnostics) const;
     /// Needs a layout. `weighted`: per factor, whether its cells differ in weight or precision.
     Plan plan(std::vector<bool> const& weighted) const;

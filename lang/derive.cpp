@@ -1,8 +1,13 @@
 // From degrees to full conditionals. A block of degree at most one in every residual has a Gaussian conditional; which entries are drawn together, and in
 // what order over time, is read off the Deltas that are left in its covariates.
 //
-// BAM0201 twice in a product, BAM0202 shared by all steps of a recurrence, BAM0203 through a function, BAM0204 recurrence inside a recurrence,
-// BAM0205 inside and outside of a recurrence, BAM0206 more than one step back, BAM0207 the covariance of a prior and the dims of the block.
+// Codes of this file:
+//   BAM0201  a parameter twice in a product
+//   BAM0202  a parameter that all steps of a recurrence share
+//   BAM0204  a recurrence inside a recurrence
+//   BAM0205  a parameter inside and outside of a recurrence
+//   BAM0206  a parameter that looks back more than one step
+// A parameter inside a function is refused before: BAM0213, value.cpp.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -70,18 +75,25 @@ class Deriver {
                 std::string const& t = model_.dims[*model_.time].name;
                 d.notes.push_back(fmt::format("give each step its own: write `{0}[{1} > 0] ~ ...` and `{0}[{1}]` in the recurrence", name, t));
             }
-            d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 0.8`", name));
-        } else if (op == Op::Apply) {
-            d.code = 203;
-            d.notes.push_back("put the function on the data instead, in the table section: `feat = [log(dose)]`");
-            d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 1`", name));
+            d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 0.8`", declared(symbol)));
         } else {
             d.code = 201;
             d.notes.push_back("give the two places parameters of their own");
-            d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 1`", name));
+            d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 1`", declared(symbol)));
         }
         diagnostics_.push_back(std::move(d));
         return false;
+    }
+
+    /// The left side of a statement on all entries: `a[unit, t > 0]`.
+    std::string declared(SymbolId id) const {
+        Symbol const& symbol = model_.symbols[id];
+        std::string indices;
+        for (DimId dim : symbol.dims) {
+            indices += (indices.empty() ? "" : ", ") + model_.dims[dim].name;
+            if (model_.dims[dim].role == Role::Time && symbol.first_step > 0) indices += fmt::format(" > {}", symbol.first_step - 1);
+        }
+        return indices.empty() ? symbol.name : fmt::format("{}[{}]", symbol.name, indices);
     }
 
     /// Where the culprit was written; if only a simplified form of it was, the first place where the block stands in a written term.
@@ -130,16 +142,21 @@ class Deriver {
     void joint(Conditional& conditional, std::vector<std::uint32_t> const& factors) {
         SymbolId const symbol = conditional.block;
         std::uint16_t most_lag = 0;
+        std::uint32_t farthest = 0;  // the factor that looks back so far
         for (std::uint32_t f : factors) {
             for (Term term : model_.terms.postorder(std::vector<Term>{model_.factors[f].residual})) {
                 Node const& node = model_.terms[term];
-                if (node.op == Op::Param && node.payload == symbol) most_lag = std::max(most_lag, node.lag);
+                if (node.op != Op::Param || node.payload != symbol || node.lag <= most_lag) continue;
+                most_lag = node.lag;
+                farthest = f;
             }
         }
         if (most_lag > 1) {
             Diagnostic d{206, Severity::Error, fmt::format("{} depends on itself {} steps back", model_.symbols[symbol].name, most_lag), {}, {}};
-            d.labels.push_back({model_.factors[factors.front()].span, "one step back is what a Markov block can hold"});
-            d.notes.push_back("keep the earlier steps as further entries of a block with one more dim, each a copy of the one before");
+            d.labels.push_back({model_.factors[farthest].span, "a parameter looks back one step at most"});
+            std::string const& t = model_.dims[*model_.time].name;
+            d.notes.push_back(fmt::format("let a second parameter hold the change: `{0}[{1} > 0] ~ normal({0}[{1}-1] + change[{1}], tau)`, and the "
+                                          "same for `change`", model_.symbols[symbol].name, t));
             diagnostics_.push_back(std::move(d));
             return;
         }
@@ -223,7 +240,7 @@ class Deriver {
         for (Term arg : node.args) {
             if (!scans_with(arg, conditional.block).empty()) {
                 return refuse(conditional, 204, "one recurrence that depends on it runs inside another",
-                              "name the two recurrences' coefficients differently, so that each block stands in one of them");
+                              "give each recurrence coefficients of its own, and hold those of the inner one at a value");
             }
         }
         Axes const& axes = model_.terms.axes(scan);
@@ -275,7 +292,7 @@ class Deriver {
                 return node.op == Op::Scan && model_.terms.any(node.args[1], [](Node const& inner) { return inner.op == Op::Previous; });
             })) {
             return refuse(conditional, 204, "a recurrence that depends on it feeds another recurrence",
-                          "name the two recurrences' coefficients differently, so that each block stands in one of them");
+                          "give each recurrence coefficients of its own, and hold those of the inner one at a value");
         }
         conditional.readouts.push_back(std::move(readout));
         return true;
@@ -286,7 +303,7 @@ class Deriver {
         Diagnostic d{code, Severity::Error, fmt::format("{} cannot be drawn in time linear in the length of the sequences", symbol.name), {}, {}};
         d.labels.push_back({symbol.span, reason});
         d.notes.push_back(rewrite);
-        d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 1`", symbol.name));
+        d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 1`", declared(conditional.block)));
         diagnostics_.push_back(std::move(d));
         return false;
     }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "source.hpp"
+#include "utf8.hpp"
 
 namespace bam {
 
@@ -50,11 +51,16 @@ std::vector<Diagnostic const*> in_order(Diagnostics const& diagnostics) {
     return order;
 }
 
-/// A text without anything a terminal might obey.
+/// A text without anything a terminal might obey, in UTF-8: what else there is becomes `?`.
 std::string printable(std::string_view text) {
     std::string shown{text};
-    for (char& c : shown)
-        if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == '\x7f') c = '?';
+    for (std::size_t at = 0; at < shown.size();) {
+        std::size_t const length = sequence_length(shown, at);
+        char& c = shown[at];
+        bool const is_control = (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == '\x7f';
+        if (length == 0 || is_control) c = '?';
+        at += std::max<std::size_t>(length, 1);
+    }
     return shown;
 }
 

@@ -220,7 +220,7 @@ class Reading {
     std::optional<double> positive(Expr const& arg) {
         auto const number = number_of(workspace_, arg, fmt::format("an argument of {}", call_.text));
         if (!number || *number > 0) return number;
-        workspace_.error(122, arg.span, fmt::format("an argument of {} is greater than 0", call_.text));
+        workspace_.error(122, arg.span, fmt::format("an argument of {} must be greater than 0", call_.text));
         return std::nullopt;
     }
 

@@ -216,7 +216,8 @@ class Building {
             std::string const& dim = model_.dims[axis.dim].name;
             Diagnostic& d =
                 workspace_.error(129, span, fmt::format("this {} changes with `{}`, but `{}` does not", what, dim, symbol_.name));
-            d.labels.push_back({symbol_.span, fmt::format("`{}` is declared over {}", symbol_.name, workspace_.list_dims(symbol_.dims))});
+            d.labels.push_back({symbol_.span, fmt::format("`{}` is not over `{}`", symbol_.name, dim)});
+            d.notes.push_back(fmt::format("declare `{}` over `{}` too, or leave it out of the {}", symbol_.name, dim, what));
             return false;
         }
         return true;
@@ -236,7 +237,7 @@ class Building {
         Node const node = model_.terms[value.term];
         if (node.op == Op::Constant) {
             if (model_.terms.constant_value(value.term) > 0) return value.term;
-            workspace_.error(133, expr.span, "a spread is greater than 0");
+            workspace_.error(133, expr.span, "a spread must be greater than 0");
             return std::nullopt;
         }
         if ((node.op != Op::Data && node.op != Op::Param) || node.lag > 0) {
@@ -254,7 +255,7 @@ class Building {
 
     bool are_positive(Literal const& literal, Span span) {
         if (std::all_of(literal.values.begin(), literal.values.end(), [](double value) { return value > 0; })) return true;
-        workspace_.error(133, span, "a spread is greater than 0");
+        workspace_.error(133, span, "a spread must be greater than 0");
         return false;
     }
 

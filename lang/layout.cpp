@@ -1,7 +1,10 @@
+// Codes of this file:
+//   BAM0208  a dim whose size nobody says
 #include "layout.hpp"
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include <fmt/core.h>
 
@@ -158,11 +161,7 @@ class LayoutBuilder {
             }
             auto const& labels = layout_.dims[label.dim].labels;
             auto const it = std::find(labels.begin(), labels.end(), label.label);
-            if (it == labels.end()) {
-                report(209, label.span, fmt::format("{} has no entry `{}`", model_.dims[label.dim].name, label.label),
-                       fmt::format("its entries are {}", list(labels)));
-                continue;
-            }
+            if (it == labels.end()) throw std::logic_error("region.cpp let a label pass that its dim does not have");
             wanted[{label.dim, 0}] = static_cast<std::size_t>(it - labels.begin());
         }
         if (wanted.empty()) return result;
@@ -182,12 +181,6 @@ class LayoutBuilder {
             result.priors.push_back({region(prior.region, scale.scale).components, family_of(prior.family), prior.first, prior.second});
         }
         layout_.scales.push_back(std::move(result));
-    }
-
-    static std::string list(std::vector<std::string> const& labels) {
-        std::string text;
-        for (std::string const& label : labels) text += (text.empty() ? "" : ", ") + label;
-        return text;
     }
 
     void report(int code, Span span, std::string message, std::string note) {

@@ -10,7 +10,7 @@
 
 namespace bam {
 
-/// A layout and how its variables are numbered. Reports BAM0208 for a dim whose size nobody says, BAM0209 for a prior of an entry that does not exist.
+/// A layout and how its variables are numbered. Reports BAM0208 for a dim whose size nobody says.
 struct LaidOut {
     Layout layout;
     std::map<SymbolId, std::uint32_t> variables;

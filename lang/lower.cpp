@@ -127,8 +127,9 @@ class Lowering {
         if (!name->is_sound) return {};
         switch (name->kind) {
             case NameKind::Dim: {
-                workspace_.error(115, span, fmt::format("`{}` is a dim, not a value", expr.text))
-                    .labels.push_back({name->span, "declared here"});
+                Diagnostic& d = workspace_.error(115, span, fmt::format("`{}` is a dim, not a value", expr.text));
+                d.labels.push_back({name->span, "declared here"});
+                d.notes.emplace_back("a number to compute with is data: declare it in `data` and bind its column in `table`");
                 return {};
             }
             case NameKind::Report:

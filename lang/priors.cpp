@@ -238,6 +238,7 @@ class Priors {
             Diagnostic& d = workspace_.error(126, fixed.statement->span, fmt::format("only a part of `{}` is fixed", parameter.name),
                                              "a parameter is fixed as a whole or drawn");
             if (other != own.end()) d.labels.push_back({(*other)->statement->span, "this speaks of the rest"});
+            d.notes.emplace_back("an entry that is known is drawn close to its value: give it a prior with a small sd");
             return;
         }
         Expr const& value = fixed.statement->rhs;

@@ -7,7 +7,7 @@
 
 namespace bam {
 
-/// Fills everything of `bound` but the data. Reports BAM0440, BAM0443..0447 and BAM0453 (listed in arrange.cpp); false after an error.
+/// Fills everything of `bound` but the data. Reports BAM0442..0447 and BAM0453 (listed in arrange.cpp); false after an error.
 bool arrange(Layout const& layout, Table const& table, Bound& bound, Diagnostics& diagnostics);
 
 /// Where a cell is, in the model's own words: "seq s07, t 3". What the model does not tell apart is left out; "the table" if that is all.
