@@ -354,6 +354,7 @@ TEST_CASE("chain csv: a name with thin in it is warned of") {
     CHECK(!find_misleading_name("run/bakery_1.csv", config));
     auto const path = find_misleading_name("run/rethinking_1.csv", config);
     REQUIRE(path);
+    CHECK(path->code == 550);
     CHECK(path->severity == Severity::Warning);
     CHECK(path->notes[0] == "it takes the line `#   file = run/rethinking_1.csv` for the setting `thin`");
     config.model = "thin_film";
