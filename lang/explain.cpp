@@ -184,7 +184,17 @@ class Explainer {
         return "flat";
     }
 
-    static std::string conditional_of_scale(ScalePrior const& prior, std::string const& name) {
+    /// The name of the variable that makes a half-Cauchy two inverse gammas: one that the model does not use.
+    std::string auxiliary() const {
+        for (char const* const name : {"b", "g", "z", "b_", "g_"}) {
+            bool const is_taken =
+                std::any_of(model_.symbols.begin(), model_.symbols.end(), [&](Symbol const& symbol) { return symbol.name == name; });
+            if (!is_taken) return name;
+        }
+        return "b__";
+    }
+
+    std::string conditional_of_scale(ScalePrior const& prior, std::string const& name) const {
         std::string const variance = prior.spread == Spread::Sd ? name + "^2" : (prior.spread == Spread::Precision ? "1/" + name : name);
         switch (prior.family) {
             case ScaleFamily::Flat: {
@@ -192,7 +202,8 @@ class Explainer {
                 return fmt::format("{} | rest  ~  inverse_gamma({}, S/2)", variance, shape);
             }
             case ScaleFamily::HalfCauchy:
-                return fmt::format("{0} | rest, b  ~  inverse_gamma((n + 1)/2, 1/b + S/2),   b | {0}  ~  inverse_gamma(1, 1/{1}^2 + 1/({0}))", variance, prior.first);
+                return fmt::format("{0} | rest, {2}  ~  inverse_gamma((n + 1)/2, 1/{2} + S/2),   {2} | {0}  ~  inverse_gamma(1, 1/{1}^2 + 1/({0}))",
+                                   variance, prior.first, auxiliary());
             case ScaleFamily::HalfNormal:
                 return fmt::format("{} | rest  ~  generalised inverse Gaussian, x^((1 - n)/2 - 1) exp(-(x/{}^2 + S/x)/2)", variance, prior.first);
             case ScaleFamily::InverseGamma:

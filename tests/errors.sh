@@ -76,6 +76,7 @@ find_cases() {
 copy_stages() {
     local path name
     cp -r "$golden" "$scratch/golden"
+    sed -i 's,"\.\./fail_,"../,' $(grep -rlI '"\.\./fail_' "$scratch"/golden/*/*/)  # files that use a case
     for path in "$scratch"/golden/*/*.{bam,csv,fixed}; do
         name=${path##*/}
         name=${name#fail_}
