@@ -1,5 +1,5 @@
-// From degrees to full conditionals. A block of degree at most one in every residual has a Gaussian conditional; which entries are drawn together, and in
-// what order over time, is read off the Deltas that are left in its covariates.
+// From degrees to full conditionals. A block of degree at most one in every residual has a Gaussian conditional; which entries are drawn
+// together, and in what order over time, is read off the Deltas that are left in its covariates.
 //
 // Codes of this file:
 //   BAM0201  a parameter twice in a product
@@ -8,9 +8,9 @@
 //   BAM0205  a parameter inside and outside of a recurrence
 //   BAM0206  a parameter that looks back more than one step
 // A parameter inside a function is refused before: BAM0213, value.cpp.
-#include <algorithm>
-
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "passes.hpp"
 
@@ -65,7 +65,8 @@ class Deriver {
         std::string const& target = model_.symbols[factor.target].name;
         Diagnostic d;
         d.message = fmt::format("{} has no conjugate full conditional", name);
-        d.labels.push_back({span_of(found.culprit, symbol), fmt::format("the mean of {} is not linear in {}: {}", target, name, found.reason)});
+        d.labels.push_back(
+            {span_of(found.culprit, symbol), fmt::format("the mean of {} is not linear in {}: {}", target, name, found.reason)});
         d.labels.push_back({factor.span, "the factor that needs it"});
         d.notes.push_back(fmt::format("a Gaussian block needs a mean that is linear in it, the other blocks held fixed"));
         Op const op = model_.terms[found.culprit].op;
@@ -73,7 +74,8 @@ class Deriver {
             d.code = 202;
             if (model_.time) {
                 std::string const& t = model_.dims[*model_.time].name;
-                d.notes.push_back(fmt::format("give each step its own: write `{0}[{1} > 0] ~ ...` and `{0}[{1}]` in the recurrence", name, t));
+                d.notes.push_back(
+                    fmt::format("give each step its own: write `{0}[{1} > 0] ~ ...` and `{0}[{1}]` in the recurrence", name, t));
             }
             d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 0.8`", declared(symbol)));
         } else {
@@ -152,11 +154,14 @@ class Deriver {
             }
         }
         if (most_lag > 1) {
-            Diagnostic d{206, Severity::Error, fmt::format("{} depends on itself {} steps back", model_.symbols[symbol].name, most_lag), {}, {}};
+            Diagnostic d{
+                206, Severity::Error, fmt::format("{} depends on itself {} steps back", model_.symbols[symbol].name, most_lag), {}, {}};
             d.labels.push_back({model_.factors[farthest].span, "a parameter looks back one step at most"});
             std::string const& t = model_.dims[*model_.time].name;
-            d.notes.push_back(fmt::format("let a second parameter hold the change: `{0}[{1} > 0] ~ normal({0}[{1}-1] + change[{1}], tau)`, and the "
-                                          "same for `change`", model_.symbols[symbol].name, t));
+            d.notes.push_back(
+                fmt::format("let a second parameter hold the change: `{0}[{1} > 0] ~ normal({0}[{1}-1] + change[{1}], tau)`, and the "
+                            "same for `change`",
+                            model_.symbols[symbol].name, t));
             diagnostics_.push_back(std::move(d));
             return;
         }
@@ -164,10 +169,11 @@ class Deriver {
         for (std::uint32_t f : factors) conditional.contributions.push_back(contribution(symbol, f));
         for (DimId dim : model_.symbols[symbol].dims) {
             if (model_.dims[dim].role == Role::Time && conditional.method == Method::Markov) continue;
-            bool const is_batch = model_.dims[dim].role != Role::Labelled ||
-                                  std::all_of(conditional.contributions.begin(), conditional.contributions.end(), [&](Contribution const& c) {
-                                      return is_diagonal_in(c.covariates, dim) && is_diagonal_in(c.lagged, dim) && !is_correlated(c.factor, dim);
-                                  });
+            bool const is_batch =
+                model_.dims[dim].role != Role::Labelled ||
+                std::all_of(conditional.contributions.begin(), conditional.contributions.end(), [&](Contribution const& c) {
+                    return is_diagonal_in(c.covariates, dim) && is_diagonal_in(c.lagged, dim) && !is_correlated(c.factor, dim);
+                });
             (is_batch ? conditional.batch : conditional.joint).push_back(dim);
         }
     }
@@ -188,7 +194,9 @@ class Deriver {
     bool is_diagonal_in(Term term, DimId dim) const {
         if (term == model_.terms.zero()) return true;
         Node const& node = model_.terms[term];
-        auto is_delta = [&](Term arg) { return model_.terms[arg].op == Op::Delta && model_.terms[arg].axes == Axes{{dim, 0}, {dim, entry_copy}}; };
+        auto is_delta = [&](Term arg) {
+            return model_.terms[arg].op == Op::Delta && model_.terms[arg].axes == Axes{{dim, 0}, {dim, entry_copy}};
+        };
         if (node.op == Op::Add) return std::all_of(node.args.begin(), node.args.end(), [&](Term arg) { return is_diagonal_in(arg, dim); });
         if (node.op == Op::Multiply) return std::any_of(node.args.begin(), node.args.end(), is_delta);
         return is_delta(term);
@@ -283,7 +291,8 @@ class Deriver {
             Leaf const leaf{Op::Previous, s, 0};
             Term const read = differentiate(model_, residual, leaf, entry_copy);
             if (model_.terms.any(read, [](Node const& node) { return node.op == Op::Previous; })) {
-                return refuse(conditional, 201, "two recurrences that depend on it are multiplied", "give one of them coefficients of its own");
+                return refuse(conditional, 201, "two recurrences that depend on it are multiplied",
+                              "give one of them coefficients of its own");
             }
             readout.states.push_back(read);
             readout.offset = without(model_, readout.offset, leaf);
@@ -300,7 +309,8 @@ class Deriver {
 
     bool refuse(Conditional const& conditional, int code, std::string const& reason, std::string const& rewrite) {
         Symbol const& symbol = model_.symbols[conditional.block];
-        Diagnostic d{code, Severity::Error, fmt::format("{} cannot be drawn in time linear in the length of the sequences", symbol.name), {}, {}};
+        Diagnostic d{
+            code, Severity::Error, fmt::format("{} cannot be drawn in time linear in the length of the sequences", symbol.name), {}, {}};
         d.labels.push_back({symbol.span, reason});
         d.notes.push_back(rewrite);
         d.notes.push_back(fmt::format("or hold it at a value: write `{} fixed 1`", declared(conditional.block)));

@@ -1,7 +1,7 @@
 // The derivation as mathematics: what is printed here is what runs.
-#include <algorithm>
-
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "notation.hpp"
 #include "passes.hpp"
@@ -80,7 +80,8 @@ class Explainer {
         for (Contribution const& contribution : conditional.contributions) {
             if (!contribution.is_prior) continue;
             Factor const& factor = model_.factors[contribution.factor];
-            line(1, fmt::format("prior{}: mean {}, precision {}", to_text(model_, factor.region), notation_.text(factor.mean), precision(factor)));
+            line(1, fmt::format("prior{}: mean {}, precision {}", to_text(model_, factor.region), notation_.text(factor.mean),
+                                precision(factor)));
             where();
         }
     }
@@ -88,7 +89,8 @@ class Explainer {
     /// residual = mean - target = J θ + e
     void contribution(Contribution const& contribution, std::string const& block) {
         Factor const& factor = model_.factors[contribution.factor];
-        line(1, fmt::format("from {}{}:  mean - target = J {} + e", notation_.declaration(factor.target), to_text(model_, factor.region), block));
+        line(1, fmt::format("from {}{}:  mean - target = J {} + e", notation_.declaration(factor.target), to_text(model_, factor.region),
+                            block));
         line(2, "J = " + notation_.text(contribution.covariates));
         where();
         if (contribution.lagged != model_.terms.zero()) {
@@ -117,7 +119,8 @@ class Explainer {
 
     void markov(Conditional const& conditional) {
         std::string const& name = model_.symbols[conditional.block].name;
-        heading(conditional, fmt::format("all steps jointly{}", conditional.batch.empty() ? "" : fmt::format(", each [{}] apart", dims(conditional.batch))));
+        heading(conditional, fmt::format("all steps jointly{}",
+                                         conditional.batch.empty() ? "" : fmt::format(", each [{}] apart", dims(conditional.batch))));
         priors(conditional);
         for (Contribution const& c : conditional.contributions) {
             if (!c.is_prior) contribution(c, name);
@@ -130,7 +133,8 @@ class Explainer {
     void sweep(Conditional const& conditional) {
         std::string const& name = model_.symbols[conditional.block].name;
         std::string const t = model_.dims[*model_.time].name;
-        heading(conditional, fmt::format("one step after another{}", conditional.batch.empty() ? "" : fmt::format(", each [{}] apart", dims(conditional.batch))));
+        heading(conditional, fmt::format("one step after another{}",
+                                         conditional.batch.empty() ? "" : fmt::format(", each [{}] apart", dims(conditional.batch))));
         priors(conditional);
         for (std::size_t s = 0; s < conditional.states.size(); ++s) {
             SweptState const& state = conditional.states[s];
@@ -139,20 +143,25 @@ class Explainer {
             where();
             line(2, fmt::format("T = ({}) {}[{}-1]{}", notation_.text(state.coefficient_covariates), state_name(state.scan), t,
                                 state.input_covariates == model_.terms.zero() ? "" : " + " + notation_.text(state.input_covariates)));
-            line(2, fmt::format("base = {}{}", state.coefficient_offset == model_.terms.zero() ? "" : "(" + notation_.text(state.coefficient_offset) + ") " + state_name(state.scan) + "[" + t + "-1] + ",
+            line(2, fmt::format("base = {}{}",
+                                state.coefficient_offset == model_.terms.zero()
+                                    ? ""
+                                    : "(" + notation_.text(state.coefficient_offset) + ") " + state_name(state.scan) + "[" + t + "-1] + ",
                                 notation_.text(state.input_offset)));
             where();
         }
         for (Readout const& readout : conditional.readouts) {
             Factor const& factor = model_.factors[readout.factor];
-            line(1, fmt::format("from {}{}:  mean - target = C h + e", notation_.declaration(factor.target), to_text(model_, factor.region)));
+            line(1,
+                 fmt::format("from {}{}:  mean - target = C h + e", notation_.declaration(factor.target), to_text(model_, factor.region)));
             for (Term read : readout.states) line(2, "C = " + notation_.text(read));
             line(2, "e = " + notation_.text(readout.offset));
             line(2, "w = " + precision(factor) + "   where the cell counts, else 0");
             where();
         }
         line(1, fmt::format("backward:  S[{0}] = sum w C C' + c[{0}+1] S[{0}+1] c[{0}+1]", t));
-        line(1, fmt::format("           r[{0}] = -sum w C e + c[{0}+1] (r[{0}+1] - S[{0}+1] u[{0}+1])      h[{0}] = c[{0}] h[{0}-1] + u[{0}]", t));
+        line(1, fmt::format(
+                    "           r[{0}] = -sum w C e + c[{0}+1] (r[{0}+1] - S[{0}+1] u[{0}+1])      h[{0}] = c[{0}] h[{0}-1] + u[{0}]", t));
         line(1, "forward:   L = prior precision + sum T' S T");
         line(1, "           L m = prior precision * prior mean + sum T' (r - S base)");
         cost(conditional);
@@ -198,16 +207,20 @@ class Explainer {
         std::string const variance = prior.spread == Spread::Sd ? name + "^2" : (prior.spread == Spread::Precision ? "1/" + name : name);
         switch (prior.family) {
             case ScaleFamily::Flat: {
-                std::string const shape = prior.spread == Spread::Sd ? "(n - 1)/2" : (prior.spread == Spread::Variance ? "n/2 - 1" : "n/2 + 1");
+                std::string const shape =
+                    prior.spread == Spread::Sd ? "(n - 1)/2" : (prior.spread == Spread::Variance ? "n/2 - 1" : "n/2 + 1");
                 return fmt::format("{} | rest  ~  inverse_gamma({}, S/2)", variance, shape);
             }
             case ScaleFamily::HalfCauchy:
-                return fmt::format("{0} | rest, {2}  ~  inverse_gamma((n + 1)/2, 1/{2} + S/2),   {2} | {0}  ~  inverse_gamma(1, 1/{1}^2 + 1/({0}))",
-                                   variance, prior.first, auxiliary());
+                return fmt::format(
+                    "{0} | rest, {2}  ~  inverse_gamma((n + 1)/2, 1/{2} + S/2),   {2} | {0}  ~  inverse_gamma(1, 1/{1}^2 + 1/({0}))",
+                    variance, prior.first, auxiliary());
             case ScaleFamily::HalfNormal:
-                return fmt::format("{} | rest  ~  generalised inverse Gaussian, x^((1 - n)/2 - 1) exp(-(x/{}^2 + S/x)/2)", variance, prior.first);
+                return fmt::format("{} | rest  ~  generalised inverse Gaussian, x^((1 - n)/2 - 1) exp(-(x/{}^2 + S/x)/2)", variance,
+                                   prior.first);
             case ScaleFamily::InverseGamma:
-            case ScaleFamily::Gamma: return fmt::format("{} | rest  ~  inverse_gamma({} + n/2, {} + S/2)", variance, prior.first, prior.second);
+            case ScaleFamily::Gamma:
+                return fmt::format("{} | rest  ~  inverse_gamma({} + n/2, {} + S/2)", variance, prior.first, prior.second);
         }
         return {};
     }

@@ -2,11 +2,11 @@
 //   BAM0208  a dim whose size nobody says
 #include "layout.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 #include <stdexcept>
-
-#include <fmt/core.h>
 
 namespace bam {
 namespace {
@@ -77,7 +77,8 @@ class LayoutBuilder {
         Symbol const& symbol = model_.symbols[id];
         if (symbol.kind == SymbolKind::Fixed || symbol.kind == SymbolKind::Definition) return;
         Variable variable;
-        variable.kind = symbol.kind == SymbolKind::Data ? VariableKind::Data : (symbol.kind == SymbolKind::Block ? VariableKind::Block : VariableKind::Scale);
+        variable.kind = symbol.kind == SymbolKind::Data ? VariableKind::Data
+                                                        : (symbol.kind == SymbolKind::Block ? VariableKind::Block : VariableKind::Scale);
         variable.name = symbol.name;
         variable.extent = numbering_.extent(id);
         variable.dims = symbol.dims;
@@ -127,14 +128,16 @@ class LayoutBuilder {
             result.constant = model_.literals[node.payload].values;
             return;
         }
-        bool const is_variable = (node.op == Op::Param || node.op == Op::Data) && model_.symbols[static_cast<SymbolId>(node.payload)].kind != SymbolKind::Fixed;
+        bool const is_variable =
+            (node.op == Op::Param || node.op == Op::Data) && model_.symbols[static_cast<SymbolId>(node.payload)].kind != SymbolKind::Fixed;
         std::vector<DimId> scale_dims;
         Literal const* literal = nullptr;
         if (is_variable) {
             result.scale = numbering_.variables.at(static_cast<SymbolId>(node.payload));
             scale_dims = numbering_.labelled(static_cast<SymbolId>(node.payload));
         } else if (node.op == Op::Literal || node.op == Op::Param) {
-            literal = &model_.literals[node.op == Op::Literal ? node.payload : *model_.symbols[static_cast<SymbolId>(node.payload)].literal];
+            literal =
+                &model_.literals[node.op == Op::Literal ? node.payload : *model_.symbols[static_cast<SymbolId>(node.payload)].literal];
             scale_dims = literal->values.size() == 1 ? std::vector<DimId>{} : literal->dims;
         }
         for (Entry const& entry : numbering_.entries(target_dims, 0)) {
@@ -166,7 +169,8 @@ class LayoutBuilder {
         }
         if (wanted.empty()) return result;
         for (Entry const& entry : numbering_.entries(dims, 0)) {
-            result.components.push_back(std::all_of(wanted.begin(), wanted.end(), [&](auto const& w) { return entry.at(w.first) == w.second; }));
+            result.components.push_back(
+                std::all_of(wanted.begin(), wanted.end(), [&](auto const& w) { return entry.at(w.first) == w.second; }));
         }
         return result;
     }

@@ -172,7 +172,8 @@ Explanation operators(Place const& place) {
     if (place.token == "%*%" || place.token == "@") return foreign(where, place.token_end, "*", "`*` is the matrix product");
     if (place.token == ":") return foreign(where, where + 1, "..", "a range is written `..`");
     if (is_one_of(place.token, {"<", "<=", ">", ">=", "==", "!="}) && place.failure.expected != "an expression")
-        return error(28, place.token_span(), "comparisons do not chain", "a second comparison", {"put one of them in parentheses"});
+        return error(28, place.token_span(), "comparisons do not chain", "a second comparison",
+                     {"a comparison gives 0 or 1, so both hold where the product is 1: `(0 < dose) * (dose < 5)`"});
     if (place.token == "^")
         return error(28, place.token_span(), "powers do not chain", "a second power", {"put one of them in parentheses"});
     if (place.token == "[" && place.previous() == ']')
@@ -199,6 +200,9 @@ Explanation brackets(Place const& place) {
               fmt::format("{} here", place.failure.expected));
     diagnostic.labels.push_back({place.span(open, open + 1), "opened here"});
     if (place.token == ";" && place.code[open] == '[') diagnostic.notes = {"the rows of a matrix are lists: `[[1, 2], [3, 4]]`"};
+    bool const are_names =
+        !place.token.empty() && is_name_start(place.token.front()) && is_name_char(place.previous()) && !is_digit(place.previous());
+    if (are_names) diagnostic.notes = {"a product is written with `*`"};
     return diagnostic;
 }
 

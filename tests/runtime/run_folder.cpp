@@ -1,9 +1,8 @@
 // What becomes of files that cannot be made or written.
-#include "fit.hpp"
-
 #include <doctest/doctest.h>
 
 #include "atomic_file.hpp"
+#include "fit.hpp"
 
 using namespace bam;
 
