@@ -76,7 +76,7 @@ find_cases() {
 copy_stages() {
     local path name
     cp -r "$golden" "$scratch/golden"
-    sed -i 's,"\.\./fail_,"../,' $(grep -rlI '"\.\./fail_' "$scratch"/golden/*/*/)  # files that use a case
+    grep -rlIZ '"\.\./fail_' "$scratch"/golden/*/*/ | xargs -0r sed -i 's,"\.\./fail_,"../,'  # files that use a case
     for path in "$scratch"/golden/*/*.{bam,csv,fixed}; do
         name=${path##*/}
         name=${name#fail_}
@@ -100,13 +100,13 @@ show_shop() {
     local folder=$scratch/golden/$1
     [[ -z ${shown[$1]:-} && -e $folder/shop.bam ]] || return 0
     shown[$1]=yes
-    printf 'The sections that name `shop.bam` are about this model.\n\n'
+    printf '%s\n\n' "The sections that name \`shop.bam\` are about this model."
     block bam <"$folder/shop.bam"
 }
 
 # The section of a case: CODE STAGE NAME.
 show_section() {
-    local code=$1 stage=$2 name=${3#fail_} path=$golden/$2/$3.bam folder=$scratch/golden/$2
+    local code=$1 name=${3#fail_} path=$golden/$2/$3.bam folder=$scratch/golden/$2
     local run printed model=$name.bam table=$name.csv
     printf '### %s\n\n' "$code"
     sed -n 's/^# means: //p' "$path" && echo
@@ -197,9 +197,9 @@ find_cases
 copy_stages
 write_document >"$scratch/errors.md"
 codes=$(find_codes)
-for code in $(grep -ohE 'BAM0[0-9]{3}' "$golden"/*/*.expected | sort -u); do
+while read -r code; do
     [[ $codes == *"$code "* ]] || complain "$code is printed, and no source lists it"
-done
+done < <(grep -ohE 'BAM0[0-9]{3}' "$golden"/*/*.expected | sort -u)
 ((failed == 0)) || exit 1
 if [[ $is_update == yes ]]; then
     cmp -s "$scratch/errors.md" "$document" || { cp "$scratch/errors.md" "$document"; echo "wrote $document"; }
