@@ -200,7 +200,6 @@ int run_summary(Options const& options) {
         put(dump(json));
     } else {
         put(fit.table(options.raw) + "\n" + fit.verdict() + notes_of(fit));
-        if (fit.is_interrupted()) put("note: the run was interrupted\n");
     }
     return options.strict && !fit.is_converged() ? exit_not_converged : 0;
 }

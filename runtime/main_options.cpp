@@ -13,6 +13,7 @@
 #include <charconv>
 #include <functional>
 #include <limits>
+#include <sstream>
 #include <utility>
 
 namespace bam::cli {
@@ -149,7 +150,8 @@ void add_fit(CLI::App& app, Options& options) {
               "Short runs that compete for the start of a chain, where there may be several modes");
     app.add_flag("--rows", fit.by_rows, "Draw Gaussian blocks a row at a time");
     app.add_flag("!--no-orbit", fit.by_orbits, "Make no moves along what the likelihood cannot see");
-    add_value(app, "--refresh", "N", "Report progress every N iterations, 0 for never (100, once a run takes longer than 2 s)",
+    add_value(app, "--refresh", "N",
+              "Report progress every N iterations, 0 for never (100 or a twentieth of the run, once it takes longer than 2 s)",
               [&](std::string const& flag, std::string const& text) {
                   fit.refresh = to_number<std::size_t>(flag, text, 0, std::numeric_limits<std::size_t>::max());
                   options.has_refresh = true;
@@ -248,19 +250,50 @@ void refuse_unknown_flags(CLI::App const& app, Verb const& verb, std::vector<std
     }
 }
 
-std::string help_of(CLI::App const& app, Verb const& verb) {
-    std::string text = app.help();
-    std::size_t const end = text.find_last_not_of('\n');
-    text.erase(end == std::string::npos ? 0 : end + 1);
-    return text + "\n\nExamples:\n" + verb.footer + "\n";
+constexpr std::size_t help_width = 100;
+constexpr std::size_t help_column = 26;  // where what a flag does begins
+
+/// Words, wrapped between `help_column` and `help_width`. The first line begins behind `start`.
+std::string wrapped(std::string start, std::string const& words) {
+    if (start.size() + 2 > help_column) start += "\n" + std::string(help_column, ' ');
+    start.resize(std::max(start.size(), help_column), ' ');
+    std::string text;
+    std::string line = start.substr(start.rfind('\n') + 1);
+    text = start.substr(0, start.size() - line.size());
+    std::istringstream stream(words);
+    for (std::string word; stream >> word;) {
+        if (line.size() + 1 + word.size() > help_width) {
+            text += line + "\n";
+            line = std::string(help_column, ' ');
+        }
+        line += (line.back() == ' ' ? "" : " ") + word;
+    }
+    return text + line + "\n";
 }
+
+std::string help_of(CLI::App const& app, Verb const& verb) {
+    std::string text = fmt::format("{}.\n\nUsage: bam {} {} [flags]\n\n", verb.summary, verb.name, verb.arguments);
+    for (CLI::Option const* option : app.get_options()) {
+        if (option->get_positional()) continue;
+        std::string flags;
+        for (std::string const& name : option->get_snames()) flags += "-" + name + ", ";
+        for (std::string const& name : option->get_lnames()) flags += "--" + name;
+        if (option->get_expected_max() > 0 && !option->get_type_name().empty()) flags += " " + option->get_type_name();
+        std::string const usual = option->get_default_str();
+        text += wrapped("  " + flags, option->get_description() + (usual.empty() || usual == "false" ? "" : fmt::format(" ({})", usual)));
+    }
+    return text + "\nExamples:\n" + verb.footer + "\n";
+}
+
+std::string noun_of(Verb const& verb) { return verb.arguments.starts_with("MODEL") ? "model" : verb.arguments == "RUN" ? "run" : "file"; }
 
 void check_arguments(Verb const& verb, Options const& options) {
     std::size_t const count = options.files.size();
     if (count < verb.fewest)
-        refuse(523, fmt::format("`bam {}` needs {}", verb.name, verb.arguments), {fmt::format("see `bam help {}`", verb.name)});
+        refuse(523, fmt::format("`bam {}` needs to know which {}", verb.name, noun_of(verb)),
+               {fmt::format("say `bam {} {}`; see `bam help {}`", verb.name, verb.arguments, verb.name)});
     if (count > verb.most)
-        refuse(523, fmt::format("`bam {}` takes one {}, and `{}` is one too many", verb.name, verb.arguments, options.files[verb.most]),
+        refuse(523, fmt::format("`bam {}` takes one {}, and `{}` is one too many", verb.name, noun_of(verb), options.files[verb.most]),
                {"a name with blanks needs quotes"});
     bool const needs_data = verb.name == "fit" || verb.name == "samplers" || verb.name == "predict";
     if (needs_data && options.data.empty())
@@ -305,11 +338,9 @@ Options read_options(std::vector<std::string> const& arguments) {
                with_guess(arguments[0], {"--help", "--version"}, {"a verb comes first; see `bam help`"}));
     Verb const& verb = find_verb(wants_help ? arguments[1] : arguments[0]);
     options.verb = verb.name;
-    CLI::App app(verb.summary + ".", "bam " + verb.name);
-    app.get_formatter()->column_width(34);
-    app.get_formatter()->label("TEXT", "");
-    app.option_defaults()->take_last();
-    app.add_option(verb.arguments.substr(0, verb.arguments.find('.')), options.files)->type_name("");
+    CLI::App app;
+    app.set_help_flag("-h,--help", "Print this");
+    app.add_option("files", options.files);
     verb.add(app, options);
     if (wants_help) {
         options.help = help_of(app, verb);

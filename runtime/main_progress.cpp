@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,7 @@ using std::chrono::steady_clock;
 
 constexpr auto quiet_time = std::chrono::seconds(2);
 constexpr auto redraw_time = std::chrono::milliseconds(100);
+constexpr std::size_t most_lines = 20;  // of a chain, unless more are asked for
 
 /// `Chain [1] Iteration:   1 / 2000 [  0%]  (Warmup)`, as CmdStan writes it.
 std::string line_of(Progress const& progress) {
@@ -61,7 +63,7 @@ bool has_colour(int descriptor) {
 
 ProgressLines::ProgressLines(FitOptions const& options, bool is_asked)
     : num_warmup_(options.num_warmup),
-      refresh_(options.refresh),
+      refresh_(is_asked ? options.refresh : std::max(options.refresh, (options.num_warmup + options.num_samples) / most_lines)),
       is_asked_(is_asked),
       is_terminal_(is_terminal(STDERR_FILENO)),
       start_(steady_clock::now()),

@@ -12,7 +12,8 @@ namespace bam::cli {
 /// On a terminal one line per chain that is drawn anew; elsewhere CmdStan's lines. All on standard error.
 class ProgressLines {
   public:
-    /// `refresh` as in --refresh. Without `is_asked` CmdStan's lines begin when a run takes longer than two seconds.
+    /// `refresh` as in --refresh. Without `is_asked` CmdStan's lines begin when a run takes longer than two seconds, and are about twenty
+    /// at most.
     ProgressLines(FitOptions const& options, bool is_asked);
     void show(Progress const& progress);
 

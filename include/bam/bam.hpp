@@ -72,17 +72,17 @@ enum class Format { Text, Json };
 // ---------------------------------------------------------------- models and tables
 
 struct CompileOptions {
-    std::map<std::string, std::size_t> dims;  ///< sizes that replace those of the file: {{"unit", 3}}
+    std::map<std::string, std::size_t> dims = {};  ///< sizes that replace those of the file: {{"unit", 3}}
     /// Prior sets by name, and files of priors (what ends in .bam or has a `/`), whose unnamed priors apply and whose sets can be named.
-    std::vector<std::string> priors;
+    std::vector<std::string> priors = {};
 };
 
 /// A table as text. Unset means: find out.
 struct Csv {
-    std::string text;
-    std::string name = "table";         ///< what messages call it
-    std::optional<char> separator;      ///< ',', ';', '|' or a tab
-    std::optional<char> decimal_point;  ///< '.' or ','
+    std::string text = {};
+    std::string name = "table";              ///< what messages call it
+    std::optional<char> separator = {};      ///< ',', ';', '|' or a tab
+    std::optional<char> decimal_point = {};  ///< '.' or ','
 
     /// Reads a file, or standard input if the name is "-". Throws Error.
     static Csv read(std::string const& name);
@@ -100,7 +100,8 @@ struct FitOptions {
     std::size_t num_warmup = 1000;
     std::size_t num_samples = 1000;
     std::size_t thin = 1;
-    std::size_t sweeps = 0;  ///< of one iteration; 0: 10 where successive sweeps are much alike (blocks multiply one another, or a prior's spread is learnt), else 1
+    std::size_t sweeps = 0;  ///< of one iteration; 0: 10 where successive sweeps are much alike (blocks multiply one another, or a prior's
+                             ///< spread is learnt), else 1
     std::uint64_t seed = 1;
     std::size_t threads = 0;  ///< 0: as many as the machine has. The draws do not depend on it
     Init init = Init::Dispersed;

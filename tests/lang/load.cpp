@@ -34,7 +34,8 @@ Result load(Disk& disk, std::vector<std::string> const& names) {
     Sources sources;
     Diagnostics diagnostics;
     Result result;
-    result.loaded = bam::load(names, [&](std::string const& name) { return disk.read(name); }, sources, diagnostics);
+    result.loaded = bam::load(
+        names, [&](std::string const& name) { return disk.read(name); }, sources, diagnostics);
     for (tree::File const& file : result.loaded.files) result.names.push_back(sources[file.source].name);
     result.said = describe(diagnostics, sources);
     return result;
@@ -45,14 +46,22 @@ using Names = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("load: a file comes before what it uses, and paths are relative to the file that says them") {
-    Disk disk{{{"a/top.bam", "use \"../b/mid.bam\"\nuse \"side.bam\"\n"}, {"b/mid.bam", "use \"low.bam\"\n"}, {"b/low.bam", ""}, {"a/side.bam", ""}}, {}, {}};
+    Disk disk{{{"a/top.bam", "use \"../b/mid.bam\"\nuse \"side.bam\"\n"},
+               {"b/mid.bam", "use \"low.bam\"\n"},
+               {"b/low.bam", ""},
+               {"a/side.bam", ""}},
+              {},
+              {}};
     Result const result = load(disk, {"a/top.bam"});
     CHECK(result.said.empty());
     CHECK(result.names == Names{"a/top.bam", "b/mid.bam", "b/low.bam", "a/side.bam"});
 }
 
 TEST_CASE("load: a file that is used twice is there once, whatever it is called") {
-    Disk disk{{{"top.bam", "use \"left.bam\"\nuse \"right.bam\"\n"}, {"left.bam", "use \"low.bam\"\n"}, {"right.bam", "use \"link.bam\"\n"}, {"low.bam", ""}},
+    Disk disk{{{"top.bam", "use \"left.bam\"\nuse \"right.bam\"\n"},
+               {"left.bam", "use \"low.bam\"\n"},
+               {"right.bam", "use \"link.bam\"\n"},
+               {"low.bam", ""}},
               {{"link.bam", "low.bam"}},
               {}};
     Result const result = load(disk, {"top.bam"});
@@ -67,7 +76,10 @@ TEST_CASE("load: standard input uses files of the present folder") {
 }
 
 TEST_CASE("load: files that use one another in a circle are told apart from files that are used twice") {
-    Disk disk{{{"a.bam", "use \"b.bam\"\n"}, {"b.bam", "use \"c.bam\"\n"}, {"c.bam", "use \"a.bam\"\n"}, {"self.bam", "use \"self.bam\"\n"}}, {}, {}};
+    Disk disk{
+        {{"a.bam", "use \"b.bam\"\n"}, {"b.bam", "use \"c.bam\"\n"}, {"c.bam", "use \"a.bam\"\n"}, {"self.bam", "use \"self.bam\"\n"}},
+        {},
+        {}};
     CHECK(load(disk, {"a.bam"}).said ==
           "BAM0503 files use one another in a circle\n"
           "1:5 [\"a.bam\"] and so it begins again\n"

@@ -1,8 +1,7 @@
-#include <bam/bam.hpp>
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <bam/bam.hpp>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -63,7 +62,8 @@ std::string groups_table() {
     std::string text = "id,day,x,y\n";
     for (int s = 0; s < 6; ++s)
         for (int t = 0; t < 5; ++t)
-            text += fmt::format("g{},{},{},{}\n", s, t, t * t, s == 2 && t == 3 ? "" : fmt::format("{}", 2 * (s % 3 - 1 + 0.5 * t * t + 0.1 * ((s * 7 + t * 3) % 5))));
+            text += fmt::format("g{},{},{},{}\n", s, t, t * t,
+                                s == 2 && t == 3 ? "" : fmt::format("{}", 2 * (s % 3 - 1 + 0.5 * t * t + 0.1 * ((s * 7 + t * 3) % 5))));
     return text;
 }
 
@@ -174,8 +174,9 @@ table { seq = id; t = day; y = y }
     Fit const fit = program.fit({.text = text}, {.num_warmup = 100, .num_samples = 5000});
     Predictions const predictions = fit.predict({.text = text + "a,40,\na,41,\n"});
     double const variance = mean_square(all(fit, "sigma"));
-    PredictedCell const& one = predictions.cells()[40];
-    PredictedCell const& two = predictions.cells()[41];
+    REQUIRE(predictions.cells().size() == 41);  // of the steps from 1 on
+    PredictedCell const& one = predictions.cells()[39];
+    PredictedCell const& two = predictions.cells()[40];
     CHECK(std::abs(one.mean - 0.5 * last) < 5 * std::sqrt(variance / 20000));
     CHECK(one.sd == doctest::Approx(std::sqrt(variance)).epsilon(0.03));
     CHECK(std::abs(two.mean - 0.25 * last) < 5 * std::sqrt(1.25 * variance / 20000));
