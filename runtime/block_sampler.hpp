@@ -30,6 +30,7 @@ struct BlockContext {
     Factors& factors;
     State& state;
     bool draws_rows = false;  ///< one row after another instead of the whole block at once
+    double relaxation = 0;    ///< of Gaussian draws, see Relaxation
 };
 
 std::unique_ptr<BlockSampler> make_joint_sampler(BlockContext const& context);

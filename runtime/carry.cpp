@@ -241,7 +241,7 @@ void Carrier::draw_together(Unseen& unseen, std::size_t first, std::size_t index
     precision_.setZero(order, order);
     linear_.setZero(order);
     unseen.priors->add_to(components, index, precision_, linear_);
-    if (!draw_normal(precision_, linear_, stream))
+    if (!draw_normal(precision_, linear_, linear_, Relaxation(), stream))
         throw NumericalTrouble("the prior of " + problem_.plan.layout.variables[block.variable].name + " has no finite variance");
     for (std::size_t k = 0; k < unseen.order; ++k)
         state_.values[block.variable][(first + k) * size + index] = linear_(static_cast<Eigen::Index>(k));

@@ -53,13 +53,25 @@ std::string choose_start(Replica& replica, Problem const& problem, ChainOptions 
 
 }  // namespace
 
-std::size_t sweeps_of(Problem const& problem, ChainOptions const& options) {
-    if (options.sweeps > 0) return options.sweeps;
-    Layout const& layout = problem.plan.layout;
-    bool const is_hierarchical = std::any_of(layout.factors.begin(), layout.factors.end(), [&](FactorLayout const& factor) {
+namespace {
+
+/// A prior whose spread is a parameter.
+bool is_hierarchical(Layout const& layout) {
+    return std::any_of(layout.factors.begin(), layout.factors.end(), [&](FactorLayout const& factor) {
         return !factor.is_observation && factor.scale && layout.variables[*factor.scale].kind == VariableKind::Scale;
     });
-    return problem.plan.is_multilinear || is_hierarchical ? 10 : 1;
+}
+
+}  // namespace
+
+std::size_t sweeps_of(Problem const& problem, ChainOptions const& options) {
+    if (options.sweeps > 0) return options.sweeps;
+    return problem.plan.is_multilinear || is_hierarchical(problem.plan.layout) ? 10 : 1;
+}
+
+double relaxation_of(Problem const& problem, ChainOptions const& options) {
+    if (options.relaxation) return *options.relaxation;
+    return problem.plan.is_multilinear && !is_hierarchical(problem.plan.layout) ? -0.6 : 0;
 }
 
 Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop) {
@@ -73,9 +85,12 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
     std::exception_ptr failure;
     std::stop_source failed;
 
+    SweepOptions sweep = options.sweep;
+    sweep.relaxation = relaxation_of(problem, options);
+
     auto run_chain = [&](std::size_t c) {
         Chain& chain = run.chains[c];
-        Replica replica(problem, options.seed, c + 1, options.sweep);
+        Replica replica(problem, options.seed, c + 1, sweep);
         Recorder recorder(problem, replica.inputs());
         {
             std::lock_guard const lock(mutex);

@@ -30,6 +30,7 @@ Json to_json(FitOptions const& options) {
     return {
         {"chains", options.chains},   {"num_warmup", options.num_warmup}, {"num_samples", options.num_samples}, {"thin", options.thin},
         {"sweeps", options.sweeps},
+        {"relax", options.relax.value_or(0)},
         {"seed", options.seed},       {"init", word(options.init)},       {"starts", options.starts},           {"rows", options.by_rows},
         {"orbit", options.by_orbits}, {"refresh", options.refresh},       {"sig_figs", options.sig_figs}};
 }
@@ -41,6 +42,7 @@ FitOptions to_options(Json const& json) {
     json.at("num_samples").get_to(options.num_samples);
     json.at("thin").get_to(options.thin);
     json.at("sweeps").get_to(options.sweeps);
+    options.relax = json.at("relax").get<double>();
     json.at("seed").get_to(options.seed);
     options.init = json.at("init").get<std::string>() == word(Init::Prior) ? Init::Prior : Init::Dispersed;
     json.at("starts").get_to(options.starts);

@@ -30,6 +30,7 @@ ChainOptions to_chain_options(FitOptions const& options) {
     chain.num_samples = options.num_samples;
     chain.thin = options.thin;
     chain.sweeps = options.sweeps;
+    if (options.relax) chain.relaxation = -*options.relax;
     chain.seed = options.seed;
     chain.threads = options.threads;
     chain.starts = options.starts;
@@ -139,6 +140,8 @@ void summarize(Fit::Parts& parts) {
 
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop) {
+    // What was left to the program is said in the record of the run.
+    options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));
     ChainProgress chain_progress;
     if (progress)

@@ -20,8 +20,10 @@ class JointSampler : public BlockSampler {
           variable_(context.plan.layout.variables[context.block.variable]),
           values_(context.state.values[context.block.variable]),
           priors_(context.plan, context.block, context.inputs, context.factors),
-          equations_(context.block, context.inputs, context.factors) {
+          equations_(context.block, context.inputs, context.factors),
+          relaxation_(context.relaxation) {
         row_size_ = block_.groups.front().size();
+        present_.resize(static_cast<Eigen::Index>(row_size_));
         if (context.draws_rows && !variable_.shape.empty() && block_.groups.size() == 1) row_size_ /= variable_.shape.front();
     }
 
@@ -37,7 +39,8 @@ class JointSampler : public BlockSampler {
                 draw_rows(components, precision, linear, normals);
                 continue;
             }
-            if (!draw_normal(precision, linear, normals)) fail(variable_);
+            for (std::size_t i = 0; i < components.size(); ++i) present_(static_cast<Eigen::Index>(i)) = values_[components[i]];
+            if (!draw_normal(precision, linear, present_, relaxation_, normals)) fail(variable_);
             for (std::size_t i = 0; i < components.size(); ++i) values_[components[i]] = linear(static_cast<Eigen::Index>(i));
         }
     }
@@ -54,7 +57,8 @@ class JointSampler : public BlockSampler {
                     linear(i) -= coupling * values_[components[static_cast<std::size_t>(j)]];
                 }
             }
-            if (!draw_normal(precision.block(first, first, size, size), row, normals)) fail(variable_);
+            for (Eigen::Index i = 0; i < size; ++i) present_(i) = values_[components[static_cast<std::size_t>(first + i)]];
+            if (!draw_normal(precision.block(first, first, size, size), row, present_.head(size), relaxation_, normals)) fail(variable_);
             for (Eigen::Index i = 0; i < size; ++i) values_[components[static_cast<std::size_t>(first + i)]] = row(i);
         }
     }
@@ -64,7 +68,9 @@ class JointSampler : public BlockSampler {
     std::vector<double>& values_;
     Priors priors_;
     NormalEquations equations_;
+    Relaxation relaxation_;
     std::size_t row_size_ = 0;
+    Eigen::VectorXd present_;
 };
 
 /// A block with an entry per sequence, per step or per cell, conditionally independent of one another: one small system each, summed side by side.
@@ -77,7 +83,8 @@ class SpreadSampler : public BlockSampler {
           size_(grid_.size(variable_.extent)),
           factors_(context.factors),
           values_(context.state.values[context.block.variable]),
-          priors_(context.plan, context.block, context.inputs, context.factors) {
+          priors_(context.plan, context.block, context.inputs, context.factors),
+          relaxation_(context.relaxation) {
         for (Equations const& equations : block_.equations) runners_.push_back(std::make_unique<PassRunner>(equations.pass, context.inputs));
         for (auto const& group : block_.groups) {
             std::size_t const d = group.size();
@@ -87,6 +94,7 @@ class SpreadSampler : public BlockSampler {
         }
         precision_.resize(order_, order_);
         linear_.resize(order_);
+        present_.resize(order_);
     }
 
     void draw(NormalSource& normals) override {
@@ -157,7 +165,8 @@ class SpreadSampler : public BlockSampler {
         auto linear = linear_.head(d);
         if (is_absent(index)) return;
         priors_.add_to(components, index, precision, linear);
-        if (!draw_normal(precision, linear, normals)) fail(variable_);
+        for (Eigen::Index i = 0; i < d; ++i) present_(i) = values_[components[static_cast<std::size_t>(i)] * size_ + index];
+        if (!draw_normal(precision, linear, present_.head(d), relaxation_, normals)) fail(variable_);
         for (Eigen::Index i = 0; i < d; ++i) values_[components[static_cast<std::size_t>(i)] * size_ + index] = linear(i);
     }
 
@@ -174,10 +183,11 @@ class SpreadSampler : public BlockSampler {
     Factors const& factors_;
     std::vector<double>& values_;
     Priors priors_;
+    Relaxation relaxation_;
     std::vector<std::unique_ptr<PassRunner>> runners_;
     std::vector<std::vector<double>> sums_;  ///< per group: lower triangle row by row, then the linear term; each [extent]
     Eigen::MatrixXd precision_;
-    Eigen::VectorXd linear_;
+    Eigen::VectorXd linear_, present_;
     Eigen::Index order_ = 0;
 };
 

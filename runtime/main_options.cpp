@@ -134,6 +134,8 @@ void add_fit(CLI::App& app, Options& options) {
     add_count(app, "--thin", fit.thin, 1, most_iterations, "Keep every N-th of them");
     add_count(app, "--sweeps", fit.sweeps, 0, most_iterations,
               "Sweeps of one iteration, 0 for 10 where successive ones are much alike and 1 elsewhere");
+    add_value(app, "--relax", "R", "Over-relaxation of Gaussian draws, 0 for none to 0.99 (0.6 where blocks multiply one another)",
+              [&](std::string const& flag, std::string const& text) { fit.relax = to_number<double>(flag, text, 0, 0.99); });
     add_value(app, "--seed", "N", "Of the random numbers: the same seed gives the same draws",
               [&](std::string const& flag, std::string const& text) {
                   fit.seed = to_number<std::uint64_t>(flag, text, 0, std::numeric_limits<std::uint64_t>::max());

@@ -20,7 +20,8 @@ class MarkovSampler : public BlockSampler {
           size_(grid_.size(variable_.extent)),
           factors_(context.factors),
           values_(context.state.values[context.block.variable]),
-          priors_(context.plan, context.block, context.inputs, context.factors) {
+          priors_(context.plan, context.block, context.inputs, context.factors),
+          relaxation_(context.relaxation) {
         for (Equations const& equations : block_.equations) runners_.push_back(std::make_unique<PassRunner>(equations.pass, context.inputs));
         std::size_t most = 1;
         for (auto const& group : block_.groups) most = std::max(most, group.size());
@@ -28,7 +29,7 @@ class MarkovSampler : public BlockSampler {
         coupling_.resize(most * most * size_);
         linear_.resize(most * size_);
         order_ = static_cast<Eigen::Index>(most);
-        next_.resize(order_);
+        for (auto* vector : {&next_, &present_, &unmoved_}) vector->resize(order_);
     }
 
     void draw(NormalSource& normals) override {
@@ -121,12 +122,24 @@ class MarkovSampler : public BlockSampler {
         for (std::size_t t = steps; t-- > first;) {
             std::size_t const i = index(lane, t);
             Vector v = linear(i, d);
-            for (Eigen::Index k = 0; k < d; ++k) v(k) += normals.normal();
+            unmoved_.head(d) = v;
+            for (Eigen::Index k = 0; k < d; ++k) v(k) += deviation(components, i, t + 1 < steps ? index(lane, t + 1) : i, k, d, normals);
+            for (Eigen::Index k = 0; k < d; ++k) present_(k) = values_[components[static_cast<std::size_t>(k)] * size_ + i];
             if (t + 1 < steps) v.noalias() -= coupling(index(lane, t + 1), d).transpose() * next_.head(d);
             diagonal(i, d).triangularView<Eigen::Lower>().transpose().solveInPlace(v);
             next_.head(d) = v;
             for (Eigen::Index k = 0; k < d; ++k) values_[components[static_cast<std::size_t>(k)] * size_ + i] = v(k);
         }
+    }
+
+    /// z[t] of the new path: fresh, and what the relaxation keeps of the present one, L[t]' θ[t] + B[t+1]' θ[t+1] - v[t]. `next`: index of t + 1, or `i` at the last step.
+    double deviation(std::vector<std::uint32_t> const& components, std::size_t i, std::size_t next, Eigen::Index k, Eigen::Index d, NormalSource& normals) {
+        double const fresh = relaxation_.fresh * normals.normal();
+        if (relaxation_.keep == 0) return fresh;
+        double white = -unmoved_(k);
+        for (Eigen::Index j = k; j < d; ++j) white += diagonal(i, d)(j, k) * values_[components[static_cast<std::size_t>(j)] * size_ + i];
+        if (next != i) white += coupling(next, d).col(k).dot(present_.head(d));
+        return fresh + relaxation_.keep * white;
     }
 
     BlockPlan const& block_;
@@ -136,11 +149,14 @@ class MarkovSampler : public BlockSampler {
     Factors const& factors_;
     std::vector<double>& values_;
     Priors priors_;
+    Relaxation relaxation_;
     std::vector<std::unique_ptr<PassRunner>> runners_;
     std::vector<double> diagonal_;  ///< D, then L in its lower triangle: [index][d, d]
     std::vector<double> coupling_;  ///< E, then B: [index][d, d]
     std::vector<double> linear_;    ///< η, then v, then the draw: [index][d]
-    Eigen::VectorXd next_;
+    Eigen::VectorXd next_;     ///< the draw one step on
+    Eigen::VectorXd present_;  ///< what it was before
+    Eigen::VectorXd unmoved_;  ///< v of this step
     Eigen::Index order_ = 1;
 };
 

@@ -115,18 +115,31 @@ void Priors::multiply(std::vector<double> const& x, std::vector<double>& out) co
     }
 }
 
-bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear, NormalSource& normals) {
-    // Λ = L L'; the mean is inv(L)' inv(L) η, so one draw is inv(L)' (inv(L) η + z).
+Relaxation::Relaxation(double relaxation) : keep(relaxation), fresh(std::sqrt(1 - relaxation * relaxation)) {}
+
+bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear, Eigen::Ref<Eigen::VectorXd const> present,
+                 Relaxation relaxation, NormalSource& normals) {
+    // Λ = L L', v = inv(L) η; the mean is inv(L)' v, so θ = inv(L)' (v + z) with z standard normal, and z of the present values is L'θ - v.
     if (precision.rows() == 1) {
         double const p = precision(0, 0);
         if (!(p > 0) || !std::isfinite(p)) return false;
-        linear(0) = linear(0) / p + normals.normal() / std::sqrt(p);
+        double const mean = linear(0) / p;
+        linear(0) = mean + relaxation.fresh * normals.normal() / std::sqrt(p);
+        if (relaxation.keep != 0) linear(0) += relaxation.keep * (present(0) - mean);
         return true;
     }
     Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> const factor(precision);
     if (factor.info() != Eigen::Success) return false;
     factor.matrixL().solveInPlace(linear);
-    for (Eigen::Index i = 0; i < linear.size(); ++i) linear(i) += normals.normal();
+    for (Eigen::Index i = 0; i < linear.size(); ++i) {
+        double z = relaxation.fresh * normals.normal();
+        if (relaxation.keep != 0) {
+            double white = -linear(i);
+            for (Eigen::Index k = i; k < linear.size(); ++k) white += precision(k, i) * present(k);
+            z += relaxation.keep * white;
+        }
+        linear(i) += z;
+    }
     factor.matrixU().solveInPlace(linear);
     return linear.allFinite();
 }

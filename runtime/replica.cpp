@@ -55,7 +55,7 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
         state_.values[output] = problem.bound.data[output];
         augmentations_.push_back(std::make_unique<Augmentation>(plan.lagged_outputs[k], plan, inputs(), factors_, state_, problem.augmented[k]));
     }
-    for (BlockPlan const& block : plan.blocks) samplers_.push_back(make_sampler({plan, block, inputs(), factors_, state_, options.draws_rows}));
+    for (BlockPlan const& block : plan.blocks) samplers_.push_back(make_sampler({plan, block, inputs(), factors_, state_, options.draws_rows, options.relaxation}));
     priors_.resize(plan.blocks.size());
     for (OrbitPlan const& orbit : plan.orbits) {
         for (std::uint32_t variable : {orbit.first, orbit.second}) {

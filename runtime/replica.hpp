@@ -26,6 +26,7 @@ struct Problem {
 struct SweepOptions {
     bool draws_rows = false;   ///< Gaussian blocks a row at a time
     bool moves_orbits = true;  ///< along the symmetries of the likelihood
+    double relaxation = 0;     ///< of Gaussian draws: below 0 over-relaxed, see Relaxation
 };
 
 class Replica {

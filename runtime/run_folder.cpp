@@ -71,6 +71,7 @@ ChainConfig chain_config(RunConfig const& config, std::size_t number) {
                   {"data_hash", config.data_hash},
                   {"priors", fmt::format("{}", fmt::join(config.priors, ","))},
                   {"sweeps", std::to_string(options.sweeps)},
+                  {"relax", fmt::format("{}", options.relax.value_or(0))},
                   {run_key, config.run_hash()}};
     return chain;
 }

@@ -24,7 +24,8 @@ class SweepSampler : public BlockSampler {
           priors_(context.plan, context.block, context.inputs, context.factors),
           backward_(plan_.backward, context.inputs, {}, has_scan(plan_.backward)),
           forward_(plan_.forward, context.inputs),
-          components_(context.block.groups.front()) {
+          components_(context.block.groups.front()),
+          relaxation_(context.relaxation) {
         std::size_t const states = plan_.states.size();
         for (std::size_t i = 0; i < states; ++i) {
             for (std::size_t j = 0; j <= i; ++j) {
@@ -43,6 +44,7 @@ class SweepSampler : public BlockSampler {
         auto const d = static_cast<Eigen::Index>(d_);
         precision_.resize(d, d);
         vector_.resize(d);
+        present_.resize(d);
     }
 
     void draw(NormalSource& normals) override {
@@ -257,7 +259,8 @@ class SweepSampler : public BlockSampler {
         }
         for (Eigen::Index a = 0; a < d; ++a, sums += width) vector_(a) = *sums;
         priors_.add_to(components_, index, precision_, vector_);
-        if (!draw_normal(precision_, vector_, normals)) {
+        for (Eigen::Index a = 0; a < d; ++a) present_(a) = values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index];
+        if (!draw_normal(precision_, vector_, present_, relaxation_, normals)) {
             throw NumericalTrouble("the full conditional of " + variable_.name + " has no finite variance; give it a proper prior");
         }
         for (Eigen::Index a = 0; a < d; ++a) values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index] = vector_(a);
@@ -272,6 +275,7 @@ class SweepSampler : public BlockSampler {
     PassRunner backward_;
     PassRunner forward_;
     std::vector<std::uint32_t> components_;
+    Relaxation relaxation_;
     std::vector<Pair> pairs_;
     std::size_t d_ = 0;
     std::vector<double> information_;  ///< S: [pair][cell]
@@ -281,7 +285,7 @@ class SweepSampler : public BlockSampler {
     std::vector<double> tangent_, product_;                 ///< T, S T: [state][entry][sequence]
     std::vector<double> lane_sums_;                         ///< lower triangle row by row, then linear: [..][sequence]
     Eigen::MatrixXd precision_;
-    Eigen::VectorXd vector_;
+    Eigen::VectorXd vector_, present_;
 };
 
 }  // namespace

@@ -39,12 +39,12 @@ std::vector<double> statistics(Problem const& problem, State const& state) {
     return result;
 }
 
-void check_geweke(std::string const& name, std::string const& table, bool draws_rows = false) {
+void check_geweke(std::string const& name, std::string const& table, bool draws_rows = false, double relaxation = 0) {
     CAPTURE(name);
     auto const study = study_file(studies / (name + ".bam"), text_of(studies / (table + ".csv")));
     Problem& problem = study->problem;
     Simulator simulator(*study, 11);
-    Replica replica(problem, 5, 1, {draws_rows, true});
+    Replica replica(problem, 5, 1, {draws_rows, true, relaxation});
     State state = replica.state();
     constexpr std::size_t independent = 20000;
     constexpr std::size_t dependent = 60000;
@@ -90,6 +90,11 @@ TEST_SUITE_BEGIN("slow");
 
 TEST_CASE("geweke: attention") { check_geweke("attention", "small"); }
 TEST_CASE("geweke: attention, a row at a time") { check_geweke("attention", "small", true); }
+TEST_CASE("geweke: attention, over-relaxed") { check_geweke("attention", "small", false, -0.6); }
+TEST_CASE("geweke: attention, a row at a time, over-relaxed") { check_geweke("attention", "small", true, -0.6); }
+TEST_CASE("geweke: levels, over-relaxed") { check_geweke("levels", "small", false, -0.7); }
+TEST_CASE("geweke: entries per step and per cell, over-relaxed") { check_geweke("steps", "small", false, -0.7); }
+TEST_CASE("geweke: random walk, over-relaxed") { check_geweke("random_walk", "small", false, -0.7); }
 TEST_CASE("geweke: attention with a skip term") { check_geweke("attention_skip", "small"); }
 TEST_CASE("geweke: a decay per unit") { check_geweke("attention_unit_decay", "small"); }
 TEST_CASE("geweke: two heads") { check_geweke("two_heads", "small"); }

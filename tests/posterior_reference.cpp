@@ -65,6 +65,7 @@ Fitted fit(std::string const& model, std::string const& table, std::size_t sampl
     options.num_warmup = 2000;
     options.num_samples = samples;
     options.thin = thin;
+    options.sweeps = 1;
     options.seed = 20240607;
     fitted.run = run_chains(fitted.study->problem, options, {}, {});
     fitted.draws = fitted.run.chains.front().log_joint.size();
