@@ -119,8 +119,8 @@ bool is_match(std::string_view pattern, std::string_view text) {
     return text.ends_with(pattern);
 }
 
-/// A line `...` of the pattern stands for any lines.
-bool is_match(Lines const& pattern, Lines const& lines) {
+/// What of the pattern cannot be found in the lines, in words; empty if they match. A line `...` of the pattern stands for any lines.
+std::string find_difference(Lines const& pattern, Lines const& lines) {
     std::vector<bool> reached(lines.size() + 1, false);  // [number of lines that the pattern so far can have used up]
     reached[0] = true;
     for (std::string const& line : pattern) {
@@ -129,12 +129,13 @@ bool is_match(Lines const& pattern, Lines const& lines) {
             if (line == "...") {
                 next[i] = reached[i] || (i > 0 && next[i - 1]);
             } else {
-                next[i] = i > 0 && reached[i - 1] && is_match(std::string_view(line), lines[i - 1]);
+                next[i] = i > 0 && reached[i - 1] && is_match(line, lines[i - 1]);
             }
         }
+        if (std::ranges::find(next, true) == next.end()) return "does not print, where it should: " + line;
         reached = next;
     }
-    return reached.back();
+    return reached.back() ? "" : "prints more than is shown";
 }
 
 void write(fs::path const& path, std::string const& text) {
@@ -148,6 +149,15 @@ std::string join(Lines const& lines) {
     std::string text;
     for (std::string const& line : lines) text += line + "\n";
     return text;
+}
+
+/// The beginning and the end, where there is much.
+std::string shorten(Lines const& lines) {
+    constexpr std::ptrdiff_t head = 10, tail = 60;
+    auto const size = static_cast<std::ptrdiff_t>(lines.size());
+    if (size <= head + tail) return join(lines);
+    return join({lines.begin(), lines.begin() + head}) + "[" + std::to_string(size - head - tail) + " lines]\n" +
+           join({lines.end() - tail, lines.end()});
 }
 
 /// One document, its scratch folder, and whether it has kept its word so far.
@@ -226,7 +236,8 @@ class Document {
     /// Its exit code.
     int check_command(Command const& command, fs::path const& printed, bool may_fail) {
         std::ifstream file(printed);
-        std::string const text{std::istreambuf_iterator<char>(file), {}};
+        Lines const lines = split_lines({std::istreambuf_iterator<char>(file), {}});
+        std::string const text = shorten(lines);
         int code = -1;
         std::ifstream(printed.string() + ".code") >> code;
         bam::test::Ended const ended{code, {}, {}};
@@ -234,9 +245,8 @@ class Document {
             complain(command.line, "did not come back: " + command.text + "\n" + text);
         } else if (ended.is_crash() || (code != 0 && !may_fail)) {
             complain(command.line, "exit code " + std::to_string(code) + ": " + command.text + "\n" + text);
-        } else if (!is_match(command.expected, split_lines(text))) {
-            complain(command.line,
-                     "prints something else: " + command.text + "\n--- shown\n" + join(command.expected) + "--- printed\n" + text);
+        } else if (std::string const difference = find_difference(command.expected, lines); !difference.empty()) {
+            complain(command.line, command.text + "\n--- " + difference + "\n--- printed\n" + text);
         }
         return code;
     }
