@@ -1,7 +1,7 @@
 // The attention model in this program and in JAGS, side by side: CPU time of an iteration, and effective draws per CPU second.
 // `bam_jags [repeats] [iterations]`; exit code 77 where jags is not installed, 1 where no chain of JAGS stays in the mode that is compared.
 //
-// Both sample the same posterior, each from a state in its best mode. CPU seconds are those of updates alone, without start-up, recording
+// Both sample the same posterior, each from a state in its best mode; bam with the settings of `bam fit`, an iteration being one sweep. CPU seconds are those of updates alone, without start-up, recording
 // and files; they are medians over repeats that alternate between the two programs. Effective draws per iteration come from one long chain
 // of each.
 #include <fmt/core.h>
@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 
+#include "chains.hpp"
 #include "convergence.hpp"
 #include "process.hpp"
 #include "record.hpp"
@@ -126,7 +127,9 @@ double childrens_cpu_seconds() {
 class OwnChain {
   public:
     explicit OwnChain(Problem const& problem)
-        : replica_(problem, 1, 1, {}), recorder_(problem, replica_.inputs()), row_(recorder_.columns().size()) {
+        : replica_(problem, 1, 1, {.draws_rows = false, .moves_orbits = true, .relaxation = relaxation_of(problem, {})}),
+          recorder_(problem, replica_.inputs()),
+          row_(recorder_.columns().size()) {
         // The best of a few short runs, as a chain of the program starts.
         State best = replica_.state();
         double best_log_joint = -HUGE_VAL;
