@@ -12,9 +12,23 @@ namespace bam {
 enum class ColumnOp : std::uint8_t {
     Number,  ///< value
     Column,  ///< name
-    Negate, Add, Subtract, Multiply, Divide, Power,
-    Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual,  ///< give 0 or 1; Equal with a Text argument compares the cell's text
-    Exp, Log, Sqrt, Abs, Standardize,
+    Negate,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Power,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,  ///< give 0 or 1; Equal with a Text argument compares the cell's text
+    Exp,
+    Log,
+    Sqrt,
+    Abs,
+    Standardize,
     Text,  ///< name; only beside a Column in Equal, NotEqual
 };
 

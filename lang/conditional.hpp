@@ -1,4 +1,5 @@
-// What derive leaves: for every block the proof of its full conditional as terms. Gibbs, the variational backend, explain and verify all read this.
+// What derive leaves: for every block the proof of its full conditional as terms. Gibbs, the variational backend, explain and verify all
+// read this.
 #pragma once
 
 #include <string>
@@ -20,24 +21,25 @@ enum class Method : std::uint8_t {
 };
 
 /// What one factor says about the block. With e = residual of the factor (mean - target), which is affine in the block θ:
-/// e = covariates θ + offset, so the factor adds covariates' W covariates to the precision and -covariates' W offset to precision times mean.
+/// e = covariates θ + offset, so the factor adds covariates' W covariates to the precision and -covariates' W offset to precision times
+/// mean.
 struct Contribution {
     std::uint32_t factor = 0;
-    Term covariates = 0;  ///< d e / d θ[entry]; axes of the factor's cells and of the entry (copy `entry_copy`)
-    Term lagged = 0;      ///< Markov: d e / d θ[entry one step back]; zero if none
-    Term offset = 0;      ///< e at θ = 0
+    Term covariates = 0;    ///< d e / d θ[entry]; axes of the factor's cells and of the entry (copy `entry_copy`)
+    Term lagged = 0;        ///< Markov: d e / d θ[entry one step back]; zero if none
+    Term offset = 0;        ///< e at θ = 0
     bool is_prior = false;  ///< the block is the target and does not occur in the mean: covariates are -1 on the diagonal
 };
 
 /// A recurrence h[t] = c[t] h[t-1] + u[t] through which a block over time reaches the factors (Method::Sweep).
 struct SweptState {
     Term scan = 0;
-    Term coefficient = 0;            ///< c as it is
-    Term input = 0;                  ///< u as it is
-    Term coefficient_offset = 0;     ///< c at θ = 0
-    Term coefficient_covariates = 0; ///< d c / d θ[entry]
-    Term input_offset = 0;           ///< u at θ = 0
-    Term input_covariates = 0;       ///< d u / d θ[entry]
+    Term coefficient = 0;             ///< c as it is
+    Term input = 0;                   ///< u as it is
+    Term coefficient_offset = 0;      ///< c at θ = 0
+    Term coefficient_covariates = 0;  ///< d c / d θ[entry]
+    Term input_offset = 0;            ///< u at θ = 0
+    Term input_covariates = 0;        ///< d u / d θ[entry]
 };
 
 /// How a factor reads the swept states: residual = sum over states of readout * h + offset.
@@ -50,8 +52,8 @@ struct Readout {
 struct Conditional {
     SymbolId block = 0;
     Method method = Method::Joint;
-    std::vector<DimId> joint;  ///< dims of the block drawn together
-    std::vector<DimId> batch;  ///< dims along which the entries are conditionally independent
+    std::vector<DimId> joint;                 ///< dims of the block drawn together
+    std::vector<DimId> batch;                 ///< dims along which the entries are conditionally independent
     std::vector<Contribution> contributions;  ///< of Sweep: the priors only
     std::vector<SweptState> states;           ///< of Sweep
     std::vector<Readout> readouts;            ///< of Sweep
@@ -74,7 +76,8 @@ struct Derivation {
 struct Symmetry {
     SymbolId first = 0;
     SymbolId second = 0;
-    /// The dim that both are contracted over: first -> G first, second -> inv(G)' second. None: only first -> c first, second -> second / c.
+    /// The dim that both are contracted over: first -> G first, second -> inv(G)' second. None: only first -> c first, second -> second /
+    /// c.
     std::optional<DimId> dim;
     /// The rest of the mean depends on `dim` as well: G is diagonal.
     bool is_diagonal = false;

@@ -47,19 +47,21 @@ struct Walk {
                 for (Term arg : node.args) sum += of(arg);
                 return note(term, sum, "it is multiplied by itself");
             }
-            case Op::Apply: return of(node.args[0]) > 0 ? note(term, Degree::unbounded, "it goes through a function that is not linear") : 0;
+            case Op::Apply:
+                return of(node.args[0]) > 0 ? note(term, Degree::unbounded, "it goes through a function that is not linear") : 0;
             case Op::Scan: return of_scan(term, node);
         }
         return 0;
     }
 
-    /// h[t] = c[t] h[t-1] + u[t]. Every path from u[s] to h[t] multiplies c[s+1] ... c[t], each once: a block over time inside c has degree one in each of its
-    /// entries, a block that all steps share has the power t - s.
+    /// h[t] = c[t] h[t-1] + u[t]. Every path from u[s] to h[t] multiplies c[s+1] ... c[t], each once: a block over time inside c has degree
+    /// one in each of its entries, a block that all steps share has the power t - s.
     int of_scan(Term term, Node const& node) {
         int const coefficient = of(node.args[0]);
         int const input = of(node.args[1]);
         if (coefficient == 0) return input;
-        if (!model.is_over(block, model.time)) return note(term, Degree::unbounded, "all steps share it inside a recurrence, so step t holds its power t");
+        if (!model.is_over(block, model.time))
+            return note(term, Degree::unbounded, "all steps share it inside a recurrence, so step t holds its power t");
         auto is_lagged = [&](Node const& inner) { return inner.op == Op::Param && inner.payload == block && inner.lag > 0; };
         if (model.terms.any(term, is_lagged)) return note(term, Degree::unbounded, "a recurrence multiplies one step of it by the next");
         return std::max(coefficient, input);

@@ -7,6 +7,7 @@
 //   BAM0204  a recurrence inside a recurrence
 //   BAM0205  a parameter inside and outside of a recurrence
 //   BAM0206  a parameter that looks back more than one step
+//   BAM0207  a parameter that is learnt through a covariance
 // A parameter inside a function is refused before: BAM0213, value.cpp.
 #include <fmt/core.h>
 
@@ -166,7 +167,18 @@ class Deriver {
             return;
         }
         conditional.method = most_lag == 1 ? Method::Markov : Method::Joint;
-        for (std::uint32_t f : factors) conditional.contributions.push_back(contribution(symbol, f));
+        for (std::uint32_t f : factors) {
+            conditional.contributions.push_back(contribution(symbol, f));
+            if (model_.factors[f].spread != Spread::Covariance || conditional.contributions.back().is_prior) continue;
+            Factor const& factor = model_.factors[f];
+            Diagnostic d{
+                207, Severity::Error, fmt::format("a covariance stands where {} is learnt from it", model_.symbols[symbol].name), {}, {}};
+            d.labels.push_back({factor.span, fmt::format("cov = is for a prior whose mean is made of numbers; {} is in this mean",
+                                                         model_.symbols[symbol].name)});
+            d.notes.push_back("give each entry a spread of its own: `sd = [0.5, 1]`, or a parameter, `sd = tau`");
+            diagnostics_.push_back(std::move(d));
+            return;
+        }
         for (DimId dim : model_.symbols[symbol].dims) {
             if (model_.dims[dim].role == Role::Time && conditional.method == Method::Markov) continue;
             bool const is_batch =

@@ -20,7 +20,8 @@ std::optional<LaidOut> lay_out(Model const& model, Derivation const& derivation,
 /// Whether faster forms of the same conditionals are looked for.
 enum class Recognition : std::uint8_t { On, Off };
 
-/// The plan of a derived model. `weighted`: per factor, whether its cells differ in weight or precision (missing cells, a region, a spread per cell or output).
+/// The plan of a derived model. `weighted`: per factor, whether its cells differ in weight or precision (missing cells, a region, a spread
+/// per cell or output).
 Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry> const& symmetries, LaidOut const& laid_out,
                std::vector<bool> const& weighted, Recognition recognition = Recognition::On);
 

@@ -271,7 +271,8 @@ std::uint32_t PassBuilder::sum(std::vector<std::pair<std::uint32_t, std::uint32_
                 // A plain summand is added, not multiplied by one.
                 if (is_constant(a, 1)) std::swap(a, b);
                 if (is_first) {
-                    pass_.instructions.push_back(is_constant(b, 1) ? Instruction{Code::Copy, accumulated, a, a} : Instruction{Code::Multiply, accumulated, a, b});
+                    pass_.instructions.push_back(is_constant(b, 1) ? Instruction{Code::Copy, accumulated, a, a}
+                                                                   : Instruction{Code::Multiply, accumulated, a, b});
                 } else if (is_constant(b, 1)) {
                     pass_.instructions.push_back({Code::Add, accumulated, accumulated, a});
                 } else {

@@ -18,7 +18,8 @@ struct Choices {
     std::vector<std::string> priors;          ///< --priors NAME, in order; later statements win
 };
 
-/// Names are resolved once, every term has its axes, prior sets are applied, bindings are plain data. `files` are the file and what it uses, the user's first.
+/// Names are resolved once, every term has its axes, prior sets are applied, bindings are plain data. `files` are the file and what it
+/// uses, the user's first.
 std::optional<Model> check(std::vector<tree::File> const& files, Sources const& sources, Choices const& choices, Diagnostics& diagnostics);
 
 /// The degree of a term in a block: how often, at most, one entry of the block is a factor of one of its summands.
@@ -37,7 +38,8 @@ struct Leaf {
     std::uint16_t lag = 0;
 };
 
-/// d term / d entry of the leaf, for a term of degree one in it. Entries keep the sequence and the step of their cell; their labelled axes get `copy`.
+/// d term / d entry of the leaf, for a term of degree one in it. Entries keep the sequence and the step of their cell; their labelled axes
+/// get `copy`.
 Term differentiate(Model& model, Term term, Leaf leaf, std::uint16_t copy);
 /// The term with the leaf, at every lag, at zero.
 Term without(Model& model, Term term, Leaf leaf);

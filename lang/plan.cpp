@@ -40,9 +40,10 @@ class Planner {
             if (contribution.is_prior) {
                 plan.priors.push_back(prior(conditional.block, contribution.factor));
             } else {
-                auto kronecker = conditional.method == Method::Joint && numbering_.extent(conditional.block) == Extent::One && groups.size() == 1
-                                     ? kronecker_equations(contribution, joint)
-                                     : std::nullopt;
+                auto kronecker =
+                    conditional.method == Method::Joint && numbering_.extent(conditional.block) == Extent::One && groups.size() == 1
+                        ? kronecker_equations(contribution, joint)
+                        : std::nullopt;
                 plan.equations.push_back(kronecker ? std::move(*kronecker) : equations(contribution, groups));
             }
         }
@@ -84,7 +85,8 @@ class Planner {
         for (DimId dim : numbering_.labelled(symbol.dims)) plan.shape.push_back(numbering_.size(dim));
         Extent const extent = numbering_.extent(model_.terms.axes(*symbol.term));
         PassBuilder builder(numbering_, extent);
-        for (Entry const& entry : report_entries(symbol)) plan.term.registers.push_back(builder.component(*symbol.term, entry, extent).value_or(no_register));
+        for (Entry const& entry : report_entries(symbol))
+            plan.term.registers.push_back(builder.component(*symbol.term, entry, extent).value_or(no_register));
         plan.term.pass = builder.take();
         return plan;
     }
@@ -108,7 +110,9 @@ class Planner {
         for (std::uint32_t f = 0; f < model_.factors.size(); ++f) {
             Term const residual = model_.factors[f].residual;
             result.is_inside_recurrence = result.is_inside_recurrence || model_.terms.any(residual, [&](Node const& node) {
-                return node.op == Op::Scan && std::any_of(node.args.begin(), node.args.end(), [&](Term arg) { return model_.terms.any(arg, [&](Node const& inner) { return is_lag_of(inner, output); }); });
+                return node.op == Op::Scan && std::any_of(node.args.begin(), node.args.end(), [&](Term arg) {
+                           return model_.terms.any(arg, [&](Node const& inner) { return is_lag_of(inner, output); });
+                       });
             });
             if (result.is_inside_recurrence) return result;
             std::set<std::uint16_t> lags;
@@ -117,7 +121,8 @@ class Planner {
                 if (node.op == Op::Data && is_lag_of(node, output)) lags.insert(node.lag);
             }
             for (std::uint16_t lag : lags) {
-                result.effects.push_back({f, lag, derivative(f, output, differentiate(model_, residual, {Op::Data, output, lag}, entry_copy), {})});
+                result.effects.push_back(
+                    {f, lag, derivative(f, output, differentiate(model_, residual, {Op::Data, output, lag}, entry_copy), {})});
             }
             Term const over_lags = differentiate(model_, residual, {Op::LagData, output, 0}, entry_copy);
             for (Axis axis : Axes(model_.terms.axes(over_lags))) {
@@ -213,7 +218,8 @@ class Planner {
         auto const rights = numbering_.entries(form->right_dims, entry_copy);
         auto const pairs = [](std::size_t n) { return n * (n + 1) / 2; };
         std::size_t const d = lefts.size() * rights.size();
-        std::size_t const split = pairs(lefts.size()) * (1 + pairs(rights.size())) + cells.size() * (pairs(rights.size()) + rights.size()) + d;
+        std::size_t const split =
+            pairs(lefts.size()) * (1 + pairs(rights.size())) + cells.size() * (pairs(rights.size()) + rights.size()) + d;
         if (split >= cells.size() * (pairs(d) + 2 * d)) return std::nullopt;
 
         Equations result;
@@ -236,7 +242,8 @@ class Planner {
         }
         for (Entry const& left : lefts) {
             for (Entry const& right : rights) {
-                result.kronecker->position.push_back(static_cast<std::uint32_t>(numbering_.position(joint, merged(left, right), entry_copy)));
+                result.kronecker->position.push_back(
+                    static_cast<std::uint32_t>(numbering_.position(joint, merged(left, right), entry_copy)));
             }
         }
         result.pass = builder.take();
@@ -359,7 +366,8 @@ Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry>
     for (Symbol const& symbol : model.symbols) {
         if (!symbol.is_report || !symbol.term) continue;
         plan.reports.push_back(planner.report(symbol));
-        plan.reports.back().is_identified = std::all_of(symmetries.begin(), symmetries.end(), [&](Symmetry const& s) { return is_invariant(model, *symbol.term, s); });
+        plan.reports.back().is_identified =
+            std::all_of(symmetries.begin(), symmetries.end(), [&](Symmetry const& s) { return is_invariant(model, *symbol.term, s); });
     }
     for (SymbolId symbol = 0; symbol < model.symbols.size(); ++symbol) {
         if (model.symbols[symbol].kind != SymbolKind::Data || !model.symbols[symbol].may_be_missing) continue;

@@ -1,8 +1,8 @@
 // A plan: what a backend executes, as plain data. All that lang and runtime both see.
 //
-// Arrays are stored one component after another; a component is one entry of a variable's labelled dims (last dim fastest) and holds one number (Extent::One), one per
-// sequence, one per step, or one per cell (a step of a sequence). A pass is a straight program over such components: it is run over all cells at once, chunk by chunk
-// along time; only Scan walks.
+// Arrays are stored one component after another; a component is one entry of a variable's labelled dims (last dim fastest) and holds one
+// number (Extent::One), one per sequence, one per step, or one per cell (a step of a sequence). A pass is a straight program over such
+// components: it is run over all cells at once, chunk by chunk along time; only Scan walks.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ struct Variable {
 struct FactorRegion {
     std::size_t first_step = 0;
     std::size_t last_step = std::numeric_limits<std::size_t>::max();
-    std::vector<bool> components;       ///< empty: all
+    std::vector<bool> components;         ///< empty: all
     std::optional<std::string> sequence;  ///< only this sequence
     Span span;
 };
@@ -122,7 +122,11 @@ enum class Code : std::uint8_t {
     Multiply,     ///< out = a * b
     MultiplyAdd,  ///< out += a * b
     Scan,         ///< out[t] = a[t] out[t-1] + b[t]
-    Exp, Log, Sqrt, Abs, Reciprocal,  ///< out = f(a)
+    Exp,
+    Log,
+    Sqrt,
+    Abs,
+    Reciprocal,  ///< out = f(a)
 };
 
 /// Operands have out's extent or are One.
@@ -141,7 +145,8 @@ struct Pass {
 
 inline constexpr std::uint32_t no_register = std::numeric_limits<std::uint32_t>::max();  ///< structurally zero
 
-/// What one component of a factor's target says about one group of a block: residual = covariates · θ (+ lagged · θ one step back) + offset, all times Weight.
+/// What one component of a factor's target says about one group of a block: residual = covariates · θ (+ lagged · θ one step back) +
+/// offset, all times Weight.
 struct EquationRow {
     std::uint32_t component = 0;            ///< of the target
     std::vector<std::uint32_t> covariates;  ///< register per entry of the group
@@ -205,7 +210,8 @@ struct SweepPlan {
 struct BlockPlan {
     std::uint32_t variable = 0;
     PlanMethod method = PlanMethod::Joint;
-    std::vector<std::vector<std::uint32_t>> groups;  ///< components drawn together; one system per group and per sequence or step of the extent
+    std::vector<std::vector<std::uint32_t>>
+        groups;  ///< components drawn together; one system per group and per sequence or step of the extent
     std::vector<PriorPlan> priors;
     std::vector<Equations> equations;
     SweepPlan sweep;
@@ -227,11 +233,11 @@ struct ReportPlan {
 
 /// first -> G first, second -> inv(G)' second along `dim` of both; without `dim` only c and 1/c.
 struct OrbitPlan {
-    std::uint32_t first = 0;   ///< variables
+    std::uint32_t first = 0;  ///< variables
     std::uint32_t second = 0;
     bool has_dim = false;
     bool is_diagonal = false;
-    std::vector<std::vector<std::uint32_t>> first_slices;   ///< per index of the dim: components of `first`
+    std::vector<std::vector<std::uint32_t>> first_slices;  ///< per index of the dim: components of `first`
     std::vector<std::vector<std::uint32_t>> second_slices;
 };
 

@@ -12,9 +12,8 @@ std::optional<KroneckerForm> recognise_kronecker(Model& model, Term covariates, 
     std::vector<Term> left, right;
     for (Term factor : node.args) {
         Axes const& axes = model.terms.axes(factor);
-        bool const knows_target = std::any_of(axes.begin(), axes.end(), [&](Axis axis) {
-            return axis.copy != entry_copy && model.dims[axis.dim].role == Role::Labelled;
-        });
+        bool const knows_target = std::any_of(
+            axes.begin(), axes.end(), [&](Axis axis) { return axis.copy != entry_copy && model.dims[axis.dim].role == Role::Labelled; });
         bool const is_entry = std::any_of(axes.begin(), axes.end(), [](Axis axis) { return axis.copy == entry_copy; });
         (is_entry && !knows_target ? left : right).push_back(factor);
     }

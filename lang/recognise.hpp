@@ -8,12 +8,13 @@
 
 namespace bam {
 
-/// Covariates that are a product left[i] right[j, p]: the first does not know the component p of the factor's target, and entry (i, j) runs over disjoint dims.
-/// Then sum over cells and p of J J' = sum over cells of (left left') (x) (sum over p of right right'), a third to a half of the work.
+/// Covariates that are a product left[i] right[j, p]: the first does not know the component p of the factor's target, and entry (i, j) runs
+/// over disjoint dims. Then sum over cells and p of J J' = sum over cells of (left left') (x) (sum over p of right right'), a third to a
+/// half of the work.
 struct KroneckerForm {
     Term left = 0;
     Term right = 0;
-    std::vector<DimId> left_dims;   ///< of the block, in its order
+    std::vector<DimId> left_dims;  ///< of the block, in its order
     std::vector<DimId> right_dims;
 };
 

@@ -1,5 +1,6 @@
-// What the likelihood cannot see. Two blocks that occur only together, each once, can trade a factor: (c A, B / c). If besides the second derivative of every mean in
-// their entries is Delta over a dim they share, times something that does not know the dim, then mean = sum_i A[i] M B[i] and (G A, inv(G)' B) changes nothing.
+// What the likelihood cannot see. Two blocks that occur only together, each once, can trade a factor: (c A, B / c). If besides the second
+// derivative of every mean in their entries is Delta over a dim they share, times something that does not know the dim, then mean = sum_i
+// A[i] M B[i] and (G A, inv(G)' B) changes nothing.
 #include <algorithm>
 #include <set>
 
@@ -120,7 +121,8 @@ std::vector<Symmetry> symmetries(Model& model) {
                 Term const term = factor.residual;
                 if (is_own || (!mentions(model, term, {Op::Param, a, 0}) && !mentions(model, term, {Op::Param, b, 0}))) continue;
                 auto const found_powers = powers(model, term, a, b);
-                is_apart = is_apart || !found_powers || std::any_of(found_powers->begin(), found_powers->end(), [](auto p) { return p.first != p.second; });
+                is_apart = is_apart || !found_powers ||
+                           std::any_of(found_powers->begin(), found_powers->end(), [](auto p) { return p.first != p.second; });
                 is_together = true;
                 means.push_back(term);
             }

@@ -11,14 +11,15 @@
 namespace bam::tree {
 
 enum class ExprKind : std::uint8_t {
-    Number,     ///< 3, 0.2, 1e-3          value
-    Text,       ///< "body weight"         text, without quotes (a column name that is not an identifier)
-    Name,       ///< W_k                   text
-    Index,      ///< x[t], a[t > 0]        text; args: the indices (any expression; Compare, Assign for `feat2 = feat`)
-    Call,       ///< normal(0, sd = 1)     text; args: expressions, or Assign for named ones
-    List,       ///< [1, 2], [one = 1, x]  args: expressions or Assign
-    Assign,     ///< name = expression     text; args[0]; only inside (), [] of Call, Index, List. In an Index of a left-hand side `t = 0` is one too.
-    Negate,     ///< -a                    args[0]
+    Number,  ///< 3, 0.2, 1e-3          value
+    Text,    ///< "body weight"         text, without quotes (a column name that is not an identifier)
+    Name,    ///< W_k                   text
+    Index,   ///< x[t], a[t > 0]        text; args: the indices (any expression; Compare, Assign for `feat2 = feat`)
+    Call,    ///< normal(0, sd = 1)     text; args: expressions, or Assign for named ones
+    List,    ///< [1, 2], [one = 1, x]  args: expressions or Assign
+    Assign,  ///< name = expression     text; args[0]; only inside (), [] of Call, Index, List. In an Index of a left-hand side `t = 0` is
+             ///< one too.
+    Negate,  ///< -a                    args[0]
     Transpose,  ///< a'                    args[0]
     Add,        ///< a + b                 args[0], args[1], likewise below
     Subtract,
@@ -53,8 +54,8 @@ enum class StatementKind : std::uint8_t {
 
 struct Statement {
     StatementKind kind = StatementKind::Declare;
-    Span span;          ///< of the whole statement
-    std::string role;   ///< a leading word: "time" or "sequence" in `time t`; else empty
+    Span span;         ///< of the whole statement
+    std::string role;  ///< a leading word: "time" or "sequence" in `time t`; else empty
     Span role_span;
     bool missing = false;  ///< a trailing `missing`
     Expr lhs;              ///< Name or Index

@@ -29,7 +29,8 @@ Augmentation::Augmentation(LaggedOutput const& output, Plan const& plan, Inputs 
     }
     for (LagEffect const& effect : output.effects) {
         std::size_t const residual = residual_of(effect.factor);
-        auto it = std::find_if(effects_.begin(), effects_.end(), [&](Effect const& e) { return e.residual == residual && e.lag == effect.lag; });
+        auto it =
+            std::find_if(effects_.begin(), effects_.end(), [&](Effect const& e) { return e.residual == residual && e.lag == effect.lag; });
         if (it == effects_.end()) {
             effects_.emplace_back();
             it = effects_.end() - 1;
@@ -118,7 +119,9 @@ void Augmentation::draw_cell(std::size_t component, std::size_t sequence, std::s
     if (!(precision > 0)) return;  // no statement speaks of the cell
     double const change = -gradient / precision + z / std::sqrt(precision);
     values_[component * cells + grid_.cell(sequence, step)] += change;
-    visit([&](Residual& residual, std::size_t p, std::size_t cell, std::size_t, double slope) { residual.values[p * cells + cell] += slope * change; });
+    visit([&](Residual& residual, std::size_t p, std::size_t cell, std::size_t, double slope) {
+        residual.values[p * cells + cell] += slope * change;
+    });
 }
 
 }  // namespace bam

@@ -12,12 +12,14 @@
 
 namespace bam {
 
-/// Draws the missing cells of one output, one after another in the order of the steps. With e the residuals (mean - target) of the cell's own factor and of the later steps that its value
-/// reaches, de/dy = -1 in its own and the lag's coefficient in the others: y | rest is normal with precision sum w (de/dy)^2.
+/// Draws the missing cells of one output, one after another in the order of the steps. With e the residuals (mean - target) of the cell's
+/// own factor and of the later steps that its value reaches, de/dy = -1 in its own and the lag's coefficient in the others: y | rest is
+/// normal with precision sum w (de/dy)^2.
 class Augmentation {
   public:
     /// `missing`: [component][cell] of the output, true where it was not observed.
-    Augmentation(LaggedOutput const& output, Plan const& plan, Inputs const& inputs, Factors const& factors, State& state, std::vector<bool> missing);
+    Augmentation(LaggedOutput const& output, Plan const& plan, Inputs const& inputs, Factors const& factors, State& state,
+                 std::vector<bool> missing);
 
     void draw(NormalSource& normals);
     /// The same, but each cell given the steps before it only: exact where nothing is observed after it, and what a forecast is.

@@ -161,8 +161,8 @@ Carrier::Carrier(Problem const& problem, CarryMap const& map, std::uint64_t seed
     }
     for (std::size_t k = 0; k < problem.augmented.size(); ++k)
         if (!problem.augmented[k].empty())
-            augmentations_.push_back(std::make_unique<Augmentation>(problem.plan.lagged_outputs[k], problem.plan, inputs(), factors_, state_,
-                                                                    problem.augmented[k]));
+            augmentations_.push_back(std::make_unique<Augmentation>(problem.plan.lagged_outputs[k], problem.plan, inputs(), factors_,
+                                                                    state_, problem.augmented[k]));
     for (std::size_t const b : map.order()) {
         BlockPlan const& block = problem.plan.blocks[b];
         Unseen unseen;

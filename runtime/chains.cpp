@@ -1,12 +1,12 @@
 #include "chains.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <mutex>
 #include <thread>
-
-#include <fmt/core.h>
 
 #include "predict.hpp"
 #include "record.hpp"
@@ -47,8 +47,8 @@ std::string choose_start(Replica& replica, Problem const& problem, ChainOptions 
         worst_score = k == 0 ? score : std::min(worst_score, score);
     }
     if (!best.values.empty()) replica.set_state(best);
-    return fmt::format("short run {} of {} ({} sweeps each), log joint {:.1f}, the worst {:.1f}", chosen + 1, starts, start_sweeps, best_score,
-                       worst_score);
+    return fmt::format("short run {} of {} ({} sweeps each), log joint {:.1f}, the worst {:.1f}", chosen + 1, starts, start_sweeps,
+                       best_score, worst_score);
 }
 
 }  // namespace

@@ -27,12 +27,11 @@ std::optional<char> to_character(Json const& json) {
 }
 
 Json to_json(FitOptions const& options) {
-    return {
-        {"chains", options.chains},   {"num_warmup", options.num_warmup}, {"num_samples", options.num_samples}, {"thin", options.thin},
-        {"sweeps", options.sweeps},
-        {"relax", options.relax.value_or(0)},
-        {"seed", options.seed},       {"init", word(options.init)},       {"starts", options.starts},           {"rows", options.by_rows},
-        {"orbit", options.by_orbits}, {"refresh", options.refresh},       {"sig_figs", options.sig_figs}};
+    return {{"chains", options.chains},    {"num_warmup", options.num_warmup}, {"num_samples", options.num_samples},
+            {"thin", options.thin},        {"sweeps", options.sweeps},         {"relax", options.relax.value_or(0)},
+            {"seed", options.seed},        {"init", word(options.init)},       {"starts", options.starts},
+            {"rows", options.by_rows},     {"orbit", options.by_orbits},       {"refresh", options.refresh},
+            {"sig_figs", options.sig_figs}};
 }
 
 FitOptions to_options(Json const& json) {

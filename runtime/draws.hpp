@@ -10,11 +10,11 @@ namespace bam {
 
 /// One column of draws: an entry of a parameter, a report, or a derived quantity.
 struct DrawColumn {
-    std::string name;                  ///< "W_k"
-    std::vector<std::size_t> index;    ///< from 1, in the order of the declared dims; empty for a scalar
-    std::vector<std::string> labels;   ///< the same as labels: "1", "dose", "Subject 3"
-    bool is_identified = true;         ///< false for weights that a symmetry of the likelihood moves
-    bool is_shown = true;              ///< in the terminal table without --raw
+    std::string name;                 ///< "W_k"
+    std::vector<std::size_t> index;   ///< from 1, in the order of the declared dims; empty for a scalar
+    std::vector<std::string> labels;  ///< the same as labels: "1", "dose", "Subject 3"
+    bool is_identified = true;        ///< false for weights that a symmetry of the likelihood moves
+    bool is_shown = true;             ///< in the terminal table without --raw
 };
 
 std::string csv_name(DrawColumn const& column);    ///< W_k.1.2
@@ -22,7 +22,7 @@ std::string label_name(DrawColumn const& column);  ///< W_k[1,dose]
 
 /// Draws of one chain.
 struct Chain {
-    std::vector<double> values;  ///< [draw, column], row-major
+    std::vector<double> values;          ///< [draw, column], row-major
     std::vector<double> log_joint;       ///< [draw]
     std::vector<double> log_likelihood;  ///< [draw]
     double warmup_seconds = 0;

@@ -1,10 +1,9 @@
 #include "factors.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-
-#include <Eigen/Dense>
 
 namespace bam {
 namespace {
@@ -31,7 +30,8 @@ void for_each_index(Grid const& grid, Extent extent, F f) {
 bool is_over_time(Extent extent) { return extent == Extent::Time || extent == Extent::Cell; }
 bool is_over_sequences(Extent extent) { return extent == Extent::Sequence || extent == Extent::Cell; }
 
-bool speaks_of(FactorLayout const& factor, Variable const& target, Bound const& bound, std::size_t component, std::size_t sequence, std::size_t step) {
+bool speaks_of(FactorLayout const& factor, Variable const& target, Bound const& bound, std::size_t component, std::size_t sequence,
+               std::size_t step) {
     FactorRegion const& region = factor.region;
     if (!region.components.empty() && !region.components[component]) return false;
     if (is_over_time(target.extent) && (step < region.first_step || step > region.last_step)) return false;
@@ -89,7 +89,8 @@ double to_precision(SpreadKind kind, double spread) {
 
 std::vector<bool> weighted_factors(Layout const& layout, std::vector<std::vector<double>> const& masks) {
     std::vector<bool> weighted;
-    for (std::size_t f = 0; f < layout.factors.size(); ++f) weighted.push_back(!masks[f].empty() || !has_one_spread(layout, layout.factors[f]));
+    for (std::size_t f = 0; f < layout.factors.size(); ++f)
+        weighted.push_back(!masks[f].empty() || !has_one_spread(layout, layout.factors[f]));
     return weighted;
 }
 
@@ -158,13 +159,15 @@ double Factors::precision(std::size_t f, std::size_t component, std::size_t sequ
     if (factor.spread == SpreadKind::Flat) return 0;
     if (factor.spread == SpreadKind::Covariance) return 1;
     if (!factor.scale) return to_precision(factor.spread, factor.constant[component]);
-    if (is_learnt(plan_.layout, factor)) return to_precision(factor.spread, state_.values[*factor.scale][scale_index(f, component, sequence, step)]);
+    if (is_learnt(plan_.layout, factor))
+        return to_precision(factor.spread, state_.values[*factor.scale][scale_index(f, component, sequence, step)]);
     Variable const& scale = plan_.layout.variables[*factor.scale];
     std::size_t const index = scale.extent == Extent::Cell       ? bound_.grid.cell(sequence, step)
                               : scale.extent == Extent::Sequence ? sequence
                               : scale.extent == Extent::Time     ? step
                                                                  : 0;
-    return to_precision(factor.spread, bound_.data[*factor.scale][factor.scale_component[component] * bound_.grid.size(scale.extent) + index]);
+    return to_precision(factor.spread,
+                        bound_.data[*factor.scale][factor.scale_component[component] * bound_.grid.size(scale.extent) + index]);
 }
 
 double Factors::common_precision(std::size_t f) const {

@@ -11,8 +11,8 @@
 
 namespace bam {
 
-/// Which cells of a factor's target count: [component][extent of the target], 1 or 0. A cell counts if its statement speaks of it, no later statement does,
-/// the entry exists (`a[t > 0]`), and, for data, it is observed.
+/// Which cells of a factor's target count: [component][extent of the target], 1 or 0. A cell counts if its statement speaks of it, no later
+/// statement does, the entry exists (`a[t > 0]`), and, for data, it is observed.
 std::vector<std::vector<double>> make_masks(Layout const& layout, Bound const& bound);
 
 /// Per factor, whether a pass must multiply by Source weight: a cell does not count, or the spread is not one number for all cells.
@@ -21,7 +21,8 @@ std::vector<bool> weighted_factors(Layout const& layout, std::vector<std::vector
 /// The weights of all factors for one chain, and their log densities at its state.
 class Factors {
   public:
-    Factors(Plan const& plan, Bound const& bound, State const& state, std::vector<std::vector<double>> const& masks, std::vector<bool> const& weighted);
+    Factors(Plan const& plan, Bound const& bound, State const& state, std::vector<std::vector<double>> const& masks,
+            std::vector<bool> const& weighted);
 
     /// Per factor: sqrt(mask * precision), [component][extent]; empty where the factor is not weighted.
     std::vector<std::vector<double>> const& weights() const { return weights_; }
@@ -47,8 +48,8 @@ class Factors {
     struct Score {
         std::vector<double> squares;
         std::vector<double> counts;
-        double quadratic = 0;           ///< of a Covariance
-        double log_constant = 0;        ///< log precisions that never change, halved
+        double quadratic = 0;     ///< of a Covariance
+        double log_constant = 0;  ///< log precisions that never change, halved
     };
     void score(std::size_t factor, PassRunner& runner);
     double quadratic_form(std::size_t factor, PassRunner const& runner, std::size_t n) const;

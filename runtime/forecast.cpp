@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "carry.hpp"
@@ -59,12 +60,15 @@ std::vector<std::vector<Learnt>> learnt_of(RunConfig const& config, Layout const
 /// Steps count from the first row: a sequence that is there from its middle only would be taken for another.
 void warn_of_shifted_sequences(RunConfig const& config, Layout const& layout, Bound const& bound, Diagnostics& diagnostics) {
     if (!layout.time_column) return;
+    std::unordered_map<std::string, std::string> first_times;
+    for (RunConfig::Sequence const& sequence : config.sequences) first_times[sequence.label] = sequence.first_time;
     std::vector<std::string> shifted;
     for (std::size_t const s : bound.appearance) {
+        std::string const& label = bound.sequence_labels[s];
         std::string const& first = bound.time_labels[bound.grid.cell(s, 0)];
-        for (RunConfig::Sequence const& sequence : config.sequences)
-            if (sequence.label == bound.sequence_labels[s] && sequence.first_time != first)
-                shifted.push_back(fmt::format("{} begins at {}, and began at {}", sequence.label, first, sequence.first_time));
+        auto const known = first_times.find(label);
+        if (known != first_times.end() && known->second != first)
+            shifted.push_back(fmt::format("{} begins at {}, and began at {}", label, first, known->second));
     }
     if (shifted.empty()) return;
     Diagnostic diagnostic{484, Severity::Warning, "a sequence begins at another time than in the table that was fitted", {}, {}};

@@ -1,4 +1,5 @@
-// Blocks drawn from their normal equations: all entries of a group at once, or a row at a time from the same sums (the covariates do not depend on the block).
+// Blocks drawn from their normal equations: all entries of a group at once, or a row at a time from the same sums (the covariates do not
+// depend on the block).
 #include <algorithm>
 
 #include "block_sampler.hpp"
@@ -46,7 +47,8 @@ class JointSampler : public BlockSampler {
     }
 
   private:
-    void draw_rows(std::vector<std::uint32_t> const& components, Eigen::MatrixXd& precision, Eigen::VectorXd& linear, NormalSource& normals) {
+    void draw_rows(std::vector<std::uint32_t> const& components, Eigen::MatrixXd& precision, Eigen::VectorXd& linear,
+                   NormalSource& normals) {
         auto const size = static_cast<Eigen::Index>(row_size_);
         for (Eigen::Index first = 0; first < linear.size(); first += size) {
             auto row = linear.segment(first, size);
@@ -73,7 +75,8 @@ class JointSampler : public BlockSampler {
     Eigen::VectorXd present_;
 };
 
-/// A block with an entry per sequence, per step or per cell, conditionally independent of one another: one small system each, summed side by side.
+/// A block with an entry per sequence, per step or per cell, conditionally independent of one another: one small system each, summed side
+/// by side.
 class SpreadSampler : public BlockSampler {
   public:
     explicit SpreadSampler(BlockContext const& context)
@@ -85,7 +88,8 @@ class SpreadSampler : public BlockSampler {
           values_(context.state.values[context.block.variable]),
           priors_(context.plan, context.block, context.inputs, context.factors),
           relaxation_(context.relaxation) {
-        for (Equations const& equations : block_.equations) runners_.push_back(std::make_unique<PassRunner>(equations.pass, context.inputs));
+        for (Equations const& equations : block_.equations)
+            runners_.push_back(std::make_unique<PassRunner>(equations.pass, context.inputs));
         for (auto const& group : block_.groups) {
             std::size_t const d = group.size();
             sums_.emplace_back((d * (d + 1) / 2 + d) * size_);
@@ -122,7 +126,8 @@ class SpreadSampler : public BlockSampler {
         std::size_t const d = row.covariates.size();
         double* out = sums.data();
         for (std::size_t i = 0; i < d; ++i) {
-            for (std::size_t j = 0; j <= i; ++j, out += size_) add_products(row.covariates[i], row.covariates[j], precision, runner, chunk, out);
+            for (std::size_t j = 0; j <= i; ++j, out += size_)
+                add_products(row.covariates[i], row.covariates[j], precision, runner, chunk, out);
         }
         for (std::size_t i = 0; i < d; ++i, out += size_) add_products(row.covariates[i], row.offset, -precision, runner, chunk, out);
     }
@@ -173,7 +178,8 @@ class SpreadSampler : public BlockSampler {
     /// Entries before the first step of `b[t > 0]` do not exist.
     bool is_absent(std::size_t index) const {
         if (variable_.extent == Extent::Time) return index < variable_.first_step;
-        return variable_.extent == Extent::Cell && variable_.first_step > 0 && index < grid_.offsets[std::min(variable_.first_step, grid_.steps)];
+        return variable_.extent == Extent::Cell && variable_.first_step > 0 &&
+               index < grid_.offsets[std::min(variable_.first_step, grid_.steps)];
     }
 
     BlockPlan const& block_;

@@ -165,7 +165,7 @@ int run_fit(Options const& options) {
     Fit const fit = prepared.fit(
         options.fit, [&](Progress const& progress) { lines.show(progress); }, signals.token());
     if (fit.is_interrupted() && fit.num_draws() == 0) {
-        say("bam: interrupted before there was a draw of every chain: nothing is written\n");
+        say("bam: interrupted before the first draw: nothing is written\n");
         return exit_interrupted;
     }
     if (!options.output.empty()) say(fit.write(options.output, options.force));

@@ -1,10 +1,9 @@
-// Blocks over time coupled to the step before: precision block tridiagonal, with diagonal D[t] and couplings E[t] between t and t-1. One Cholesky sweep forward and one
-// substitution back draw all steps jointly in O(T d^3) (Rue and Held 2005, section 2.4):
+// Blocks over time coupled to the step before: precision block tridiagonal, with diagonal D[t] and couplings E[t] between t and t-1. One
+// Cholesky sweep forward and one substitution back draw all steps jointly in O(T d^3) (Rue and Held 2005, section 2.4):
 //     B[t] = E[t] inv(L[t-1])',   L[t] L[t]' = D[t] - B[t] B[t]',   v[t] = inv(L[t]) (η[t] - B[t] v[t-1])
 //     θ[t] = inv(L[t])' (v[t] + z[t] - B[t+1]' θ[t+1])
-#include <algorithm>
-
 #include <Eigen/Cholesky>
+#include <algorithm>
 
 #include "block_sampler.hpp"
 
@@ -22,7 +21,8 @@ class MarkovSampler : public BlockSampler {
           values_(context.state.values[context.block.variable]),
           priors_(context.plan, context.block, context.inputs, context.factors),
           relaxation_(context.relaxation) {
-        for (Equations const& equations : block_.equations) runners_.push_back(std::make_unique<PassRunner>(equations.pass, context.inputs));
+        for (Equations const& equations : block_.equations)
+            runners_.push_back(std::make_unique<PassRunner>(equations.pass, context.inputs));
         std::size_t most = 1;
         for (auto const& group : block_.groups) most = std::max(most, group.size());
         diagonal_.resize(most * most * size_);
@@ -115,7 +115,8 @@ class MarkovSampler : public BlockSampler {
             }
             Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> const factor(D);
             if (factor.info() != Eigen::Success) {
-                throw NumericalTrouble("the full conditional of " + variable_.name + " has no finite variance; give its first step a proper prior");
+                throw NumericalTrouble("the full conditional of " + variable_.name +
+                                       " has no finite variance; give its first step a proper prior");
             }
             D.triangularView<Eigen::Lower>().solveInPlace(v);
         }
@@ -132,8 +133,10 @@ class MarkovSampler : public BlockSampler {
         }
     }
 
-    /// z[t] of the new path: fresh, and what the relaxation keeps of the present one, L[t]' θ[t] + B[t+1]' θ[t+1] - v[t]. `next`: index of t + 1, or `i` at the last step.
-    double deviation(std::vector<std::uint32_t> const& components, std::size_t i, std::size_t next, Eigen::Index k, Eigen::Index d, NormalSource& normals) {
+    /// z[t] of the new path: fresh, and what the relaxation keeps of the present one, L[t]' θ[t] + B[t+1]' θ[t+1] - v[t]. `next`: index of
+    /// t + 1, or `i` at the last step.
+    double deviation(std::vector<std::uint32_t> const& components, std::size_t i, std::size_t next, Eigen::Index k, Eigen::Index d,
+                     NormalSource& normals) {
         double const fresh = relaxation_.fresh * normals.normal();
         if (relaxation_.keep == 0) return fresh;
         double white = -unmoved_(k);
@@ -154,9 +157,9 @@ class MarkovSampler : public BlockSampler {
     std::vector<double> diagonal_;  ///< D, then L in its lower triangle: [index][d, d]
     std::vector<double> coupling_;  ///< E, then B: [index][d, d]
     std::vector<double> linear_;    ///< η, then v, then the draw: [index][d]
-    Eigen::VectorXd next_;     ///< the draw one step on
-    Eigen::VectorXd present_;  ///< what it was before
-    Eigen::VectorXd unmoved_;  ///< v of this step
+    Eigen::VectorXd next_;          ///< the draw one step on
+    Eigen::VectorXd present_;       ///< what it was before
+    Eigen::VectorXd unmoved_;       ///< v of this step
     Eigen::Index order_ = 1;
 };
 

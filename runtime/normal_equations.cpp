@@ -97,7 +97,8 @@ void NormalEquations::scatter(Sum const& sum, double precision) {
     Eigen::VectorXd& linear = linear_[sum.group];
     auto const k = static_cast<Eigen::Index>(sum.active.size());
     for (Eigen::Index j = 0; j < k; ++j) {
-        for (Eigen::Index i = j; i < k; ++i) matrix(sum.active[static_cast<std::size_t>(i)], sum.active[static_cast<std::size_t>(j)]) += precision * sum.moments(i, j);
+        for (Eigen::Index i = j; i < k; ++i)
+            matrix(sum.active[static_cast<std::size_t>(i)], sum.active[static_cast<std::size_t>(j)]) += precision * sum.moments(i, j);
         if (sum.has_offset) linear(sum.active[static_cast<std::size_t>(j)]) -= precision * sum.moments(k, j);
     }
 }
@@ -121,18 +122,21 @@ void NormalEquations::add_chunk(KroneckerSum& sum, PassRunner const& runner, std
     Eigen::Index pair = 0;
     for (std::size_t i = 0; i < plan.left.size(); ++i) {
         std::copy_n(runner.at(plan.left[i]), n, sum.left.col(static_cast<Eigen::Index>(i)).data());
-        for (std::size_t j = 0; j <= i; ++j) multiply(sum.left_pairs.col(pair++).data(), runner.at(plan.left[i]), runner.at(plan.left[j]), n, true);
+        for (std::size_t j = 0; j <= i; ++j)
+            multiply(sum.left_pairs.col(pair++).data(), runner.at(plan.left[i]), runner.at(plan.left[j]), n, true);
     }
     bool has_offset = false;
     for (std::size_t p = 0; p < plan.right.size(); ++p) {
         std::vector<std::uint32_t> const& right = plan.right[p];
         pair = 0;
         for (std::size_t i = 0; i < right.size(); ++i) {
-            for (std::size_t j = 0; j <= i; ++j) multiply(sum.right_pairs.col(pair++).data(), runner.at(right[i]), runner.at(right[j]), n, p == 0);
+            for (std::size_t j = 0; j <= i; ++j)
+                multiply(sum.right_pairs.col(pair++).data(), runner.at(right[i]), runner.at(right[j]), n, p == 0);
         }
         if (plan.offsets[p] == no_register) continue;
         for (std::size_t i = 0; i < right.size(); ++i) {
-            multiply(sum.right_offsets.col(static_cast<Eigen::Index>(i)).data(), runner.at(right[i]), runner.at(plan.offsets[p]), n, !has_offset);
+            multiply(sum.right_offsets.col(static_cast<Eigen::Index>(i)).data(), runner.at(right[i]), runner.at(plan.offsets[p]), n,
+                     !has_offset);
         }
         has_offset = true;
     }
@@ -145,7 +149,9 @@ void NormalEquations::scatter(KroneckerSum const& sum, double precision) {
     Eigen::VectorXd& linear = linear_.front();
     auto const lefts = static_cast<Eigen::Index>(sum.plan->left.size());
     auto const rights = sum.linear.cols();
-    auto position = [&](Eigen::Index i, Eigen::Index j) { return static_cast<Eigen::Index>(sum.plan->position[static_cast<std::size_t>(i * rights + j)]); };
+    auto position = [&](Eigen::Index i, Eigen::Index j) {
+        return static_cast<Eigen::Index>(sum.plan->position[static_cast<std::size_t>(i * rights + j)]);
+    };
     auto pair = [](Eigen::Index i, Eigen::Index j) { return i >= j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i; };
     for (Eigen::Index i = 0; i < lefts; ++i) {
         for (Eigen::Index j = 0; j < rights; ++j) {

@@ -1,11 +1,11 @@
-// The normal equations of a block: sums over cells of weighted products of covariates, one system per group and per index of the block's extent.
+// The normal equations of a block: sums over cells of weighted products of covariates, one system per group and per index of the block's
+// extent.
 #pragma once
 
+#include <Eigen/Core>
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "factors.hpp"
 #include "pass_runner.hpp"
@@ -35,8 +35,8 @@ class NormalEquations {
     struct KroneckerSum {
         KroneckerPlan const* plan = nullptr;
         Eigen::MatrixXd left, left_pairs, right_pairs, right_offsets;  ///< [chunk, entries or pairs]
-        Eigen::MatrixXd pairs;                                          ///< [left pairs, right pairs]
-        Eigen::MatrixXd linear;                                         ///< [left, right]
+        Eigen::MatrixXd pairs;                                         ///< [left pairs, right pairs]
+        Eigen::MatrixXd linear;                                        ///< [left, right]
     };
     struct Equation {
         std::size_t factor = 0;

@@ -33,7 +33,8 @@ void OrbitMoves::move(Stream& stream) {
     for (std::size_t i = 0; i < n; ++i) {
         set_direction(first_, i, i, 1);
         set_direction(second_, i, i, 1);
-        scale_and_sign(static_cast<double>(first_.slices[i].size() * first_.size), static_cast<double>(second_.slices[i].size() * second_.size), stream);
+        scale_and_sign(static_cast<double>(first_.slices[i].size() * first_.size),
+                       static_cast<double>(second_.slices[i].size() * second_.size), stream);
     }
 }
 
@@ -78,14 +79,16 @@ void OrbitMoves::shear(std::size_t i, std::size_t j, Stream& stream) {
     step(second_, delta);
 }
 
-/// (A, B) -> (c A, B / c) along the directions: a slice step in u = log c under the prior and the Jacobian (entries up - entries down) u, then a Metropolis flip of both signs.
+/// (A, B) -> (c A, B / c) along the directions: a slice step in u = log c under the prior and the Jacobian (entries up - entries down) u,
+/// then a draw of both signs.
 void OrbitMoves::scale_and_sign(double first_entries, double second_entries, Stream& stream) {
     Quadratic const a = along(first_, 1);
     Quadratic const b = along(second_, 1);
     if (!(a.quadratic > 0) || !(b.quadratic > 0)) return;
     auto log_density = [&](double u) {
         double const c = std::exp(u);
-        return -0.5 * c * c * a.quadratic + c * a.linear - 0.5 * b.quadratic / (c * c) + b.linear / c + (first_entries - second_entries) * u;
+        return -0.5 * c * c * a.quadratic + c * a.linear - 0.5 * b.quadratic / (c * c) + b.linear / c +
+               (first_entries - second_entries) * u;
     };
     // Slice sampling with stepping out and shrinkage (Neal 2003).
     constexpr double width = 0.5;
@@ -102,7 +105,9 @@ void OrbitMoves::scale_and_sign(double first_entries, double second_entries, Str
         u = 0;
     }
     double c = std::exp(u);
-    if (std::log(stream.uniform()) < -2 * (c * a.linear + b.linear / c)) c = -c;
+    // By heat bath: with priors centred at 0 a Metropolis flip would always be accepted, and two symmetries that share a block would undo
+    // each other's flips for ever.
+    if (stream.uniform() < 1 / (1 + std::exp(2 * (c * a.linear + b.linear / c)))) c = -c;
     step(first_, c - 1);
     step(second_, 1 / c - 1);
 }

@@ -50,7 +50,8 @@ PassRunner::PassRunner(Pass const& pass, Inputs const& inputs, std::vector<std::
             Chunk chunk{t, t, grid_.offsets[t], grid_.offsets[t]};
             do {
                 chunk.last_cell = grid_.offsets[++chunk.last_step];
-            } while (chunk.last_step < grid_.steps && (whole || chunk.last_cell - chunk.first_cell + grid_.lanes(chunk.last_step) <= grid_.chunk_cells));
+            } while (chunk.last_step < grid_.steps &&
+                     (whole || chunk.last_cell - chunk.first_cell + grid_.lanes(chunk.last_step) <= grid_.chunk_cells));
             chunks_.push_back(chunk);
             t = chunk.last_step;
         }

@@ -71,7 +71,7 @@ class PassRunner {
     std::vector<double const*> pointers_;  ///< per register, for the current chunk
     std::vector<Input> inputs_;            ///< registers that move with the chunk
     std::vector<Lagged> lagged_;
-    std::vector<Instruction> once_;   ///< of extent One and Sequence
+    std::vector<Instruction> once_;  ///< of extent One and Sequence
     std::vector<Instruction> chunked_;
     std::vector<std::vector<double>> carries_;  ///< per instruction of chunked_: a Scan's last row
 };

@@ -1,10 +1,10 @@
 #include "predict.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include <fmt/core.h>
 
 #include "random.hpp"
 #include "transform.hpp"
@@ -94,7 +94,8 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes) co
         prediction.time = bound.time_labels[bound.grid.cell(target.sequence, target.step)];
         prediction.output = variable.name;
         for (std::uint16_t dim : variable.dims) {
-            if (layout.dims[dim].role == DimLayout::Role::Labelled) prediction.output = layout.dims[dim].labels[target.component % layout.dims[dim].size];
+            if (layout.dims[dim].role == DimLayout::Role::Labelled)
+                prediction.output = layout.dims[dim].labels[target.component % layout.dims[dim].size];
         }
         double const value = observed(target);
         prediction.observed = std::isnan(value) ? value : to_table(value);
@@ -111,7 +112,8 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes) co
         predictions.push_back(std::move(prediction));
     }
     std::stable_sort(predictions.begin(), predictions.end(), [](Prediction const& a, Prediction const& b) { return a.row < b.row; });
-    if (stride_ > 1) notes.push_back(fmt::format("predictions use every {}th draw, to stay within {} MiB", stride_, most_numbers * sizeof(double) >> 20));
+    if (stride_ > 1)
+        notes.push_back(fmt::format("predictions use one draw in {}, to stay within {} MiB", stride_, most_numbers * sizeof(double) >> 20));
     return predictions;
 }
 
@@ -139,7 +141,8 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
             for (std::size_t c = 0; c < target.components; ++c) {
                 std::uint32_t const reg = problem_.plan.means[f].registers[c];
                 if (reg == no_register) continue;
-                std::copy_n(runners_[f]->at(reg), runners_[f]->size(chunk), means[f].data() + c * size + domain_start(target.extent, chunk));
+                std::copy_n(runners_[f]->at(reg), runners_[f]->size(chunk),
+                            means[f].data() + c * size + domain_start(target.extent, chunk));
             }
         }
     }
@@ -148,7 +151,9 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
         auto const& target = predictor_.targets_[k];
         Variable const& variable = layout.variables[layout.factors[target.factor].target];
         std::size_t const size = problem_.bound.grid.size(variable.extent);
-        std::size_t const local = variable.extent == Extent::Cell ? target.cell : target.sequence;
+        std::size_t const local = variable.extent == Extent::Cell   ? target.cell
+                                  : variable.extent == Extent::Time ? target.step
+                                                                    : target.sequence;
         if (target.is_drawn) {
             out[k] = state_.values[layout.factors[target.factor].target][target.component * size + local];
             continue;

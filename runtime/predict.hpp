@@ -24,9 +24,9 @@ class Predictor {
   private:
     friend class PredictionRecorder;
     struct Target {
-        std::uint32_t factor = 0;      ///< whose mean it is
-        std::uint32_t component = 0;   ///< of the target
-        std::size_t cell = 0;          ///< index in the target's extent
+        std::uint32_t factor = 0;     ///< whose mean it is
+        std::uint32_t component = 0;  ///< of the target
+        std::size_t cell = 0;         ///< index in the target's extent
         std::size_t sequence = 0;
         std::size_t step = 0;
         bool is_drawn = false;  ///< a missing cell that is drawn with the parameters (augment.hpp): its draws are its predictions
@@ -36,11 +36,11 @@ class Predictor {
     Problem const& problem_;
     std::uint64_t seed_;
     std::size_t chains_;
-    std::size_t draws_ = 0;   ///< kept per chain
+    std::size_t draws_ = 0;  ///< kept per chain
     std::size_t stride_ = 1;
-    std::vector<Target> targets_;                 ///< by factor, component, cell
-    std::vector<std::vector<double>> values_;     ///< per chain: [draw][target]
-    std::vector<std::size_t> filled_;             ///< per chain: draws recorded
+    std::vector<Target> targets_;              ///< by factor, component, cell
+    std::vector<std::vector<double>> values_;  ///< per chain: [draw][target]
+    std::vector<std::size_t> filled_;          ///< per chain: draws recorded
 };
 
 /// Records one chain's predictive draws.

@@ -1,9 +1,8 @@
 #include "priors.hpp"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-
-#include <Eigen/Cholesky>
 
 #include "random.hpp"
 
@@ -96,7 +95,8 @@ void Priors::add_to(std::vector<std::uint32_t> const& components, std::size_t in
             if (factors_.mask(source.factor, components[i], index) == 0) continue;
             for (std::size_t j = 0; j <= i; ++j) {
                 if (components[i] / k != components[j] / k) continue;
-                precision(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) += source.full[components[i] % k * k + components[j] % k];
+                precision(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) +=
+                    source.full[components[i] % k * k + components[j] % k];
             }
         }
     }

@@ -1,10 +1,9 @@
 // The Gaussian prior of one block at the current state: precision and precision times mean of every entry.
 #pragma once
 
+#include <Eigen/Core>
 #include <memory>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "factors.hpp"
 #include "pass_runner.hpp"
@@ -48,10 +47,11 @@ class Priors {
     bool changes_ = false;
 };
 
-/// Over-relaxation (Adler 1981): a Gaussian draw that keeps `relaxation` times the present deviation from the mean, in the coordinates in which the deviation is a standard normal,
+/// Over-relaxation (Adler 1981): a Gaussian draw that keeps `relaxation` times the present deviation from the mean, in the coordinates in
+/// which the deviation is a standard normal,
 ///     z' = relaxation z + sqrt(1 - relaxation^2) (fresh normal).
-/// It leaves the conditional as it is for any relaxation in (-1, 1). 0 is a plain Gibbs draw; below 0 the block steps to the other side of its mean, so that
-/// successive sweeps go on in one direction along a narrow ridge instead of a random walk.
+/// It leaves the conditional as it is for any relaxation in (-1, 1). 0 is a plain Gibbs draw; below 0 the block steps to the other side of
+/// its mean, so that successive sweeps go on in one direction along a narrow ridge instead of a random walk.
 struct Relaxation {
     double keep = 0;
     double fresh = 1;
@@ -59,7 +59,8 @@ struct Relaxation {
 };
 
 /// Draws from the normal with this precision (lower triangle, overwritten by its factor) and linear term (overwritten by the draw).
-/// `present`: the block's values, read only where the relaxation is not 0. Returns false, and draws nothing, if the precision is not positive definite to rounding.
+/// `present`: the block's values, read only where the relaxation is not 0. Returns false, and draws nothing, if the precision is not
+/// positive definite to rounding.
 bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear, Eigen::Ref<Eigen::VectorXd const> present,
                  Relaxation relaxation, NormalSource& normals);
 

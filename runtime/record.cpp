@@ -17,12 +17,13 @@ struct Index {
 Recorder::Recorder(Problem const& problem, Inputs const& inputs) : problem_(problem) {
     Plan const& plan = problem.plan;
     auto moved = [&](std::uint32_t variable) {
-        return std::any_of(plan.orbits.begin(), plan.orbits.end(), [&](OrbitPlan const& o) { return o.first == variable || o.second == variable; });
+        return std::any_of(plan.orbits.begin(), plan.orbits.end(),
+                           [&](OrbitPlan const& o) { return o.first == variable || o.second == variable; });
     };
     for (std::uint32_t v = 0; v < plan.layout.variables.size(); ++v) {
         Variable const& variable = plan.layout.variables[v];
         if (variable.kind == VariableKind::Data) continue;
-        add(variable.name, variable.dims, variable.extent, no_register, v, variable.first_step, !moved(v), true);
+        add(variable.name, variable.dims, variable.extent, no_register, v, variable.first_step, !moved(v), !moved(v));
     }
     auto add_term = [&](TermPlan const& term) {
         Evaluated evaluated;
@@ -44,8 +45,8 @@ Recorder::Recorder(Problem const& problem, Inputs const& inputs) : problem_(prob
     }
 }
 
-void Recorder::add(std::string const& name, std::vector<std::uint16_t> const& dims, Extent extent, std::uint32_t term, std::uint32_t variable,
-                   std::size_t first_step, bool is_identified, bool is_shown) {
+void Recorder::add(std::string const& name, std::vector<std::uint16_t> const& dims, Extent extent, std::uint32_t term,
+                   std::uint32_t variable, std::size_t first_step, bool is_identified, bool is_shown) {
     Bound const& bound = problem_.bound;
     Layout const& layout = problem_.plan.layout;
     // The last dim is the outermost loop: the list grows from the last to the first.
@@ -54,7 +55,8 @@ void Recorder::add(std::string const& name, std::vector<std::uint16_t> const& di
         DimLayout const& dim = layout.dims[dims[d]];
         std::vector<Index> indices;
         if (dim.role == DimLayout::Role::Sequence) {
-            for (std::size_t k = 0; k < bound.appearance.size(); ++k) indices.push_back({k + 1, bound.sequence_labels[bound.appearance[k]], bound.appearance[k]});
+            for (std::size_t k = 0; k < bound.appearance.size(); ++k)
+                indices.push_back({k + 1, bound.sequence_labels[bound.appearance[k]], bound.appearance[k]});
         } else if (dim.role == DimLayout::Role::Time) {
             for (std::size_t t = first_step; t < bound.grid.steps; ++t) indices.push_back({t + 1, std::to_string(t), t});
         } else {
@@ -123,7 +125,8 @@ void Recorder::evaluate(Evaluated& evaluated) const {
     for (Chunk const& chunk : evaluated.runner->chunks()) {
         evaluated.runner->run(chunk);
         std::size_t const n = evaluated.runner->size(chunk);
-        std::size_t const start = evaluated.extent == Extent::Cell ? chunk.first_cell : (evaluated.extent == Extent::Time ? chunk.first_step : 0);
+        std::size_t const start =
+            evaluated.extent == Extent::Cell ? chunk.first_cell : (evaluated.extent == Extent::Time ? chunk.first_step : 0);
         for (std::size_t c = 0; c < evaluated.plan->registers.size(); ++c) {
             std::uint32_t const reg = evaluated.plan->registers[c];
             double* out = evaluated.values.data() + c * size + start;

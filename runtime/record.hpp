@@ -10,8 +10,9 @@
 
 namespace bam {
 
-/// The columns of a run: every entry of every parameter, every report, and the fitted mean of up to `most_means` cells (`mean_y`), on which convergence is judged because
-/// the data identify them. Column-major as Stan writes: the first index changes fastest; steps and sequences count from 1 in the order of the table.
+/// The columns of a run: every entry of every parameter, every report, and the fitted mean of up to `most_means` cells (`mean_y`), on which
+/// convergence is judged because the data identify them. Column-major as Stan writes: the first index changes fastest; steps and sequences
+/// count from 1 in the order of the table.
 class Recorder {
   public:
     static constexpr std::size_t most_means = 200;

@@ -46,16 +46,19 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
       factors_(problem.plan, problem.bound, state_, problem.masks, problem.weighted) {
     Plan const& plan = problem.plan;
     auto find_block = [&](std::uint32_t variable) {
-        auto const it = std::find_if(plan.blocks.begin(), plan.blocks.end(), [&](BlockPlan const& block) { return block.variable == variable; });
+        auto const it =
+            std::find_if(plan.blocks.begin(), plan.blocks.end(), [&](BlockPlan const& block) { return block.variable == variable; });
         return static_cast<std::size_t>(it - plan.blocks.begin());
     };
     for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
         if (problem.augmented[k].empty()) continue;
         std::uint32_t const output = plan.lagged_outputs[k].variable;
         state_.values[output] = problem.bound.data[output];
-        augmentations_.push_back(std::make_unique<Augmentation>(plan.lagged_outputs[k], plan, inputs(), factors_, state_, problem.augmented[k]));
+        augmentations_.push_back(
+            std::make_unique<Augmentation>(plan.lagged_outputs[k], plan, inputs(), factors_, state_, problem.augmented[k]));
     }
-    for (BlockPlan const& block : plan.blocks) samplers_.push_back(make_sampler({plan, block, inputs(), factors_, state_, options.draws_rows, options.relaxation}));
+    for (BlockPlan const& block : plan.blocks)
+        samplers_.push_back(make_sampler({plan, block, inputs(), factors_, state_, options.draws_rows, options.relaxation}));
     priors_.resize(plan.blocks.size());
     for (OrbitPlan const& orbit : plan.orbits) {
         for (std::uint32_t variable : {orbit.first, orbit.second}) {

@@ -20,7 +20,8 @@ struct Problem {
     Bound bound;                             ///< missing cells are 0 here: their weight is 0
     std::vector<std::vector<double>> masks;  ///< make_masks() of the table as read
     std::vector<bool> weighted;
-    std::vector<std::vector<bool>> augmented;  ///< per lagged output of the plan: [component][cell], true where its missing cells are drawn; empty if none are missing
+    std::vector<std::vector<bool>>
+        augmented;  ///< per lagged output of the plan: [component][cell], true where its missing cells are drawn; empty if none are missing
 };
 
 struct SweepOptions {
@@ -35,9 +36,11 @@ class Replica {
     Replica(Replica const&) = delete;
     Replica& operator=(Replica const&) = delete;
 
-    /// A dispersed start: blocks from their priors, no wider than sd 1 about the prior mean unless `as_wide`; scales in the bulk of theirs. `start` numbers the attempt.
+    /// A dispersed start: blocks from their priors, no wider than sd 1 about the prior mean unless `as_wide`; scales in the bulk of theirs.
+    /// `start` numbers the attempt.
     void start(std::uint64_t start, bool as_wide = false);
-    /// Every block, every scale and every orbit once. `index` names the random numbers: the same index from the same state gives the same bits.
+    /// Every block, every scale and every orbit once. `index` names the random numbers: the same index from the same state gives the same
+    /// bits.
     void sweep(std::uint64_t index);
 
     State const& state() const { return state_; }

@@ -43,7 +43,7 @@ int exit_code_of(Diagnostics const& diagnostics) {
         if (diagnostic.severity != Severity::Error) continue;
         int const code = diagnostic.code;
         if (code == 501) return exit_no_input;
-        if (code == 505 || code == 506 || code == 511) return exit_usage;
+        if (code >= 505 && code < 530) return exit_usage;
         if ((code >= 400 && code < 500) || (code >= 530 && code < 550)) return exit_data;
         break;
     }

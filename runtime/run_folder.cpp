@@ -7,8 +7,10 @@
 //   BAM0535  a file or folder that cannot be created
 //   BAM0536  a file that cannot be written
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <utility>
 
@@ -107,10 +109,25 @@ void with_file_errors(std::function<void()> const& work) {
     }
 }
 
+namespace {
+
+/// Whether the folder could be made: better known before a long run than after it.
+void check_place(fs::path const& folder) {
+    std::error_code error;
+    fs::path place = fs::absolute(folder, error).lexically_normal();
+    while (!fs::exists(place, error) && place != place.parent_path()) place = place.parent_path();
+    if (fs::is_directory(place, error) && ::access(place.c_str(), W_OK | X_OK) == 0) return;
+    std::error_code const why(fs::is_directory(place, error) ? EACCES : ENOTDIR, std::generic_category());
+    refuse(535, fmt::format("cannot create `{}`: {}", folder.string(), why.message()), {"is its folder there, and may you write into it?"},
+           exit_create);
+}
+
+}  // namespace
+
 void check_run_folder(fs::path const& folder, bool force) {
     std::error_code error;
     auto const status = fs::status(folder, error);
-    if (!fs::exists(status)) return;
+    if (!fs::exists(status)) return check_place(folder);
     if (!fs::is_directory(status)) refuse(530, fmt::format("`{}` is there already, and is no folder", folder.string()), {}, exit_create);
     std::vector<std::string> others;
     for (std::string const& name : names_in(folder))

@@ -8,8 +8,8 @@
 
 namespace bam {
 
-/// Draws every entry of one scale given the sums of squares of its factors, into the state. Every family is a row of one form: with v the variance and S, n
-/// the sum of squares and the number of its cells, p(v | rest) ∝ v^(-α-1-n/2) exp(-(β + S/2) / v - γ v / 2).
+/// Draws every entry of one scale given the sums of squares of its factors, into the state. Every family is a row of one form: with v the
+/// variance and S, n the sum of squares and the number of its cells, p(v | rest) ∝ v^(-α-1-n/2) exp(-(β + S/2) / v - γ v / 2).
 void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State& state, Stream& stream);
 
 /// Log prior density of all entries of the scale, of the number the file declares (sd, variance or precision).

@@ -170,7 +170,8 @@ class SweepSampler : public BlockSampler {
         for (std::size_t i = 0; i < states; ++i) {
             StateEntry const& entry = plan_.states[i];
             double const* h = state_.data() + i * width;
-            affine(base_.data() + i * width, at(forward_, entry.coefficient_offset, local), h, at(forward_, entry.input_offset, local), lanes);
+            affine(base_.data() + i * width, at(forward_, entry.coefficient_offset, local), h, at(forward_, entry.input_offset, local),
+                   lanes);
             for (std::size_t a = 0; a < d_; ++a) {
                 affine(tangent_.data() + (i * d_ + a) * width, at(forward_, entry.coefficient_covariates[a], local), h,
                        at(forward_, entry.input_covariates[a], local), lanes);
@@ -259,11 +260,13 @@ class SweepSampler : public BlockSampler {
         }
         for (Eigen::Index a = 0; a < d; ++a, sums += width) vector_(a) = *sums;
         priors_.add_to(components_, index, precision_, vector_);
-        for (Eigen::Index a = 0; a < d; ++a) present_(a) = values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index];
+        for (Eigen::Index a = 0; a < d; ++a)
+            present_(a) = values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index];
         if (!draw_normal(precision_, vector_, present_, relaxation_, normals)) {
             throw NumericalTrouble("the full conditional of " + variable_.name + " has no finite variance; give it a proper prior");
         }
-        for (Eigen::Index a = 0; a < d; ++a) values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index] = vector_(a);
+        for (Eigen::Index a = 0; a < d; ++a)
+            values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index] = vector_(a);
     }
 
     SweepPlan const& plan_;
@@ -278,8 +281,8 @@ class SweepSampler : public BlockSampler {
     Relaxation relaxation_;
     std::vector<Pair> pairs_;
     std::size_t d_ = 0;
-    std::vector<double> information_;  ///< S: [pair][cell]
-    std::vector<double> linear_;       ///< r: [state][cell]
+    std::vector<double> information_;                       ///< S: [pair][cell]
+    std::vector<double> linear_;                            ///< r: [state][cell]
     std::vector<double> carry_information_, carry_linear_;  ///< [pair or state][sequence]
     std::vector<double> state_, base_;                      ///< h[t-1], base: [state][sequence]
     std::vector<double> tangent_, product_;                 ///< T, S T: [state][entry][sequence]

@@ -185,7 +185,10 @@ std::string predictions_csv(Layout const& layout, std::vector<Prediction> const&
         if (layout.sequence) text += csv_field(p.sequence) + ',';
         if (layout.time) text += csv_field(p.time) + ',';
         text += csv_field(p.output);
-        for (double const value : {p.observed, p.mean, p.sd, p.q5, p.q50, p.q95}) text += ',' + number_or(value, "");
+        // The way to the model's units and back costs the last digit of an observed value, and Monte Carlo error far more of the others.
+        text += ',' + (std::isfinite(p.observed) ? fmt::format("{:.15g}", p.observed) : number_or(p.observed, ""));
+        for (double const value : {p.mean, p.sd, p.q5, p.q50, p.q95})
+            text += ',' + (std::isfinite(value) ? fmt::format("{:.8g}", value) : number_or(value, ""));
         text += '\n';
     }
     return text;

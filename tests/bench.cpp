@@ -1,15 +1,14 @@
-// Ratios that a run of this program measures: growth of a sweep with the length of the sequences, a sweep against the Gram products that it cannot avoid,
-// memory per step, allocations per sweep. `bam_bench [seconds per figure]`
+// Ratios that a run of this program measures: growth of a sweep with the length of the sequences, a sweep against the Gram products that it
+// cannot avoid, memory per step, allocations per sweep. `bam_bench [seconds per figure]`
+#include <fmt/core.h>
 #include <sys/resource.h>
 
+#include <Eigen/Core>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <new>
-
-#include <Eigen/Core>
-#include <fmt/core.h>
 
 #include "study.hpp"
 
@@ -98,15 +97,16 @@ double gram_seconds(std::size_t cells) {
     };
     return time_of([&] {
         for (int output = 0; output < 2; ++output) {
-            add(wide, wide_sum, cells);    // W_k
-            add(wide, wide_sum, cells);    // W_q
+            add(wide, wide_sum, cells);      // W_k
+            add(wide, wide_sum, cells);      // W_q
             add(narrow, narrow_sum, cells);  // W_v, one output
         }
     });
 }
 
 void growth() {
-    fmt::print("sweep of the attention model, one sequence, N = 3, R = 4, P = 2\n{:>8}{:>14}{:>14}{:>12}{:>16}\n", "T", "us/sweep", "ns/step", "slope", "peak MiB");
+    fmt::print("sweep of the attention model, one sequence, N = 3, R = 4, P = 2\n{:>8}{:>14}{:>14}{:>12}{:>16}\n", "T", "us/sweep",
+               "ns/step", "slope", "peak MiB");
     double previous_time = 0;
     std::size_t previous_steps = 0;
     double first_time = 0;
@@ -119,11 +119,13 @@ void growth() {
         double const seconds = time_of([&] { replica.sweep(index++); });
         std::string slope;
         if (previous_steps > 0) {
-            slope = fmt::format("{:.2f}", std::log(seconds / previous_time) / std::log(static_cast<double>(steps) / static_cast<double>(previous_steps)));
+            slope = fmt::format(
+                "{:.2f}", std::log(seconds / previous_time) / std::log(static_cast<double>(steps) / static_cast<double>(previous_steps)));
         } else {
             first_time = seconds;
         }
-        fmt::print("{:>8}{:>14.1f}{:>14.1f}{:>12}{:>16.0f}\n", steps, 1e6 * seconds, 1e9 * seconds / static_cast<double>(steps), slope, resident_mib());
+        fmt::print("{:>8}{:>14.1f}{:>14.1f}{:>12}{:>16.0f}\n", steps, 1e6 * seconds, 1e9 * seconds / static_cast<double>(steps), slope,
+                   resident_mib());
         previous_time = seconds;
         previous_steps = steps;
     }
@@ -142,8 +144,8 @@ void against_gram() {
     std::size_t const during = allocations - before;
     double const sweep = time_of([&] { replica.sweep(index++); });
     double const gram = gram_seconds(sequences * steps);
-    fmt::print("B = {}, T = {}: sweep {:.0f} us, Gram products alone {:.0f} us, ratio {:.2f}; {} allocations in 100 sweeps\n", sequences, steps,
-               1e6 * sweep, 1e6 * gram, sweep / gram, during);
+    fmt::print("B = {}, T = {}: sweep {:.0f} us, Gram products alone {:.0f} us, ratio {:.2f}; {} allocations in 100 sweeps\n", sequences,
+               steps, 1e6 * sweep, 1e6 * gram, sweep / gram, during);
     for (std::size_t b = 0; b < study->problem.plan.blocks.size(); ++b) {
         Stream stream(1, 1, 1, b);
         double const block = time_of([&] { replica.sample_block(b, stream); });

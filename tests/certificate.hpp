@@ -1,5 +1,5 @@
-// The identity that proves a conditional without any reference (as NIMBLE checks itself): a block drawn from chosen normals z stands at mean + L^-T z, so the log joint there
-// plus z'z / 2 must not depend on z.
+// The identity that proves a conditional without any reference (as NIMBLE checks itself): a block drawn from chosen normals z stands at
+// mean + L^-T z, so the log joint there plus z'z / 2 must not depend on z.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,8 @@ class ChosenNormals : public NormalSource {
 /// Largest violation of the identity over all blocks of the plan, relative to the log joint, at the replica's state.
 class Certificate {
   public:
-    Certificate(Study const& study, std::uint64_t seed) : study_(study), oracle_(study), replica_(study.problem, seed, 1, {}), random_(seed) {
+    Certificate(Study const& study, std::uint64_t seed)
+        : study_(study), oracle_(study), replica_(study.problem, seed, 1, {}), random_(seed) {
         replica_.start(0);
     }
 

@@ -1,9 +1,9 @@
 // The attention model in this program and in JAGS, side by side: CPU time of an iteration, and effective draws per CPU second.
 // `bam_jags [repeats] [iterations]`; exit code 77 where jags is not installed, 1 where no chain of JAGS stays in the mode that is compared.
 //
-// Both sample the same posterior, each from a state in its best mode; bam with the settings of `bam fit`, an iteration being one sweep. CPU seconds are those of updates alone, without start-up, recording
-// and files; they are medians over repeats that alternate between the two programs. Effective draws per iteration come from one long chain
-// of each.
+// Both sample the same posterior, each from a state in its best mode; bam with the settings of `bam fit`, an iteration being one sweep. CPU
+// seconds are those of updates alone, without start-up, recording and files; they are medians over repeats that alternate between the two
+// programs. Effective draws per iteration come from one long chain of each.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The log joint density by its definition: every mean unrolled over all earlier steps, O(T^2) and slow on purpose. It reads the checked model only, never a
-// Conditional or a Plan, so that a derivation cannot mark its own work.
+// The log joint density by its definition: every mean unrolled over all earlier steps, O(T^2) and slow on purpose. It reads the checked
+// model only, never a Conditional or a Plan, so that a derivation cannot mark its own work.
 #pragma once
 
 #include <cmath>
@@ -12,8 +12,7 @@ namespace bam::test {
 
 class Oracle {
   public:
-    explicit Oracle(Study const& study)
-        : model_(study.model), problem_(study.problem), numbering_{study.model, study.laid_out.variables} {}
+    explicit Oracle(Study const& study) : model_(study.model), problem_(study.problem), numbering_{study.model, study.laid_out.variables} {}
 
     /// Value of a term at one cell. `entry`: its labelled axes.
     double value(Term term, Entry const& entry, std::size_t sequence, std::size_t step, State const& state) const {
@@ -173,7 +172,8 @@ class Oracle {
         Extent const extent = numbering_.extent(id);
         if (step < lag) return 0;
         std::size_t const t = step - lag;
-        std::size_t const index = extent == Extent::Cell ? grid.cell(sequence, t) : (extent == Extent::Sequence ? sequence : (extent == Extent::Time ? t : 0));
+        std::size_t const index =
+            extent == Extent::Cell ? grid.cell(sequence, t) : (extent == Extent::Sequence ? sequence : (extent == Extent::Time ? t : 0));
         auto const& values = state.values[v].empty() ? problem_.bound.data[v] : state.values[v];
         return values[component * grid.size(extent) + index];
     }
@@ -223,7 +223,9 @@ class Oracle {
             switch (prior.family) {
                 case ScaleFamily::Flat: break;
                 case ScaleFamily::HalfCauchy: sum += std::log(2 * a / (std::numbers::pi * (a * a + x * x))); break;
-                case ScaleFamily::HalfNormal: sum += std::log(2) - 0.5 * std::log(2 * std::numbers::pi * a * a) - x * x / (2 * a * a); break;
+                case ScaleFamily::HalfNormal:
+                    sum += std::log(2) - 0.5 * std::log(2 * std::numbers::pi * a * a) - x * x / (2 * a * a);
+                    break;
                 case ScaleFamily::InverseGamma: sum += a * std::log(b) - std::lgamma(a) - (a + 1) * std::log(x) - b / x; break;
                 case ScaleFamily::Gamma: sum += a * std::log(b) - std::lgamma(a) + (a - 1) * std::log(x) - b * x; break;
             }

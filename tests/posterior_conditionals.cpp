@@ -1,4 +1,5 @@
-// Every block of every model against the definition of the log joint, at random states, with missing cells, ragged lengths and different priors on every block.
+// Every block of every model against the definition of the log joint, at random states, with missing cells, ragged lengths and different
+// priors on every block.
 #include <doctest/doctest.h>
 
 #include "certificate.hpp"
@@ -34,7 +35,8 @@ void check_study(std::string const& name, std::string const& table, std::size_t 
 
 TEST_CASE("conditionals: every chunk boundary") {
     for (std::size_t cells : {1, 3, 7}) {
-        for (char const* name : {"attention", "attention_skip", "attention_unit_decay", "two_heads", "group_regression", "random_walk", "selective", "steps", "levels"}) {
+        for (char const* name : {"attention", "attention_skip", "attention_unit_decay", "two_heads", "group_regression", "random_walk",
+                                 "selective", "steps", "levels"}) {
             check_study(name, "small", cells);
         }
         check_study("ar", "series", cells);

@@ -1,5 +1,5 @@
-// Geweke's joint distribution test (2004): parameters and outputs simulated from the model must have the moments of a chain that alternates a sweep with new outputs.
-// It sees what no check of single conditionals can: a wrong order, a stale cache, a move that is not reversible.
+// Geweke's joint distribution test (2004): parameters and outputs simulated from the model must have the moments of a chain that alternates
+// a sweep with new outputs. It sees what no check of single conditionals can: a wrong order, a stale cache, a move that is not reversible.
 #include <doctest/doctest.h>
 
 #include "convergence.hpp"

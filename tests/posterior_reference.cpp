@@ -1,6 +1,6 @@
-// Against posteriors that others computed (posteriordb, the BUGS manual, NUTS and an independent Gibbs sampler for the attention models), each from a model file.
+// Against posteriors that others computed (posteriordb, the BUGS manual, NUTS and an independent Gibbs sampler for the attention models),
+// each from a model file.
 #include <doctest/doctest.h>
-
 #include <fmt/core.h>
 
 #include "chains.hpp"
@@ -26,9 +26,12 @@ std::vector<std::vector<std::string>> rows_of(std::string const& file) {
         std::vector<std::string> cells(1);
         bool quoted = false;
         for (char c : line) {
-            if (c == '"') quoted = !quoted;
-            else if (c == ',' && !quoted) cells.emplace_back();
-            else if (c != '\r') cells.back() += c;
+            if (c == '"')
+                quoted = !quoted;
+            else if (c == ',' && !quoted)
+                cells.emplace_back();
+            else if (c != '\r')
+                cells.back() += c;
         }
         rows.push_back(std::move(cells));
     }
@@ -116,7 +119,8 @@ void check_attention(std::string const& name) {
         if (quantity == "lp") continue;  // of another parametrisation
         if (quantity == "loglik") {
             std::vector<double> values;
-            for (Chain const& chain : fitted.run.chains) values.insert(values.end(), chain.log_likelihood.begin(), chain.log_likelihood.end());
+            for (Chain const& chain : fitted.run.chains)
+                values.insert(values.end(), chain.log_likelihood.begin(), chain.log_likelihood.end());
             compare(quantity, fitted.summary(values), theirs);
             ++compared;
             continue;

@@ -1,5 +1,5 @@
-// Ancestral simulation of a checked model: scales and blocks from their priors in the order in which they depend on one another, then the outputs. By the
-// definition (oracle.hpp), cell by cell, so that it shares nothing with the engine but the layout.
+// Ancestral simulation of a checked model: scales and blocks from their priors in the order in which they depend on one another, then the
+// outputs. By the definition (oracle.hpp), cell by cell, so that it shares nothing with the engine but the layout.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,8 @@ namespace bam::test {
 
 class Simulator {
   public:
-    Simulator(Study const& study, std::uint64_t seed) : study_(study), oracle_(study), numbering_{study.model, study.laid_out.variables}, random_(seed) {}
+    Simulator(Study const& study, std::uint64_t seed)
+        : study_(study), oracle_(study), numbering_{study.model, study.laid_out.variables}, random_(seed) {}
 
     /// All parameters from their priors.
     void parameters(State& state) {
@@ -38,7 +39,8 @@ class Simulator {
         }
     }
 
-    /// All outputs that count, given the parameters, into the problem's table, or into the state where an output has missing cells that are drawn.
+    /// All outputs that count, given the parameters, into the problem's table, or into the state where an output has missing cells that are
+    /// drawn.
     void outputs(Problem& problem, State& state) {
         for (SymbolId id = 0; id < study_.model.symbols.size(); ++id) {
             Symbol const& symbol = study_.model.symbols[id];
@@ -83,7 +85,8 @@ class Simulator {
                         double e = 0;
                         if (noise.empty()) {
                             double const spread = oracle_.value(factor.scale, entries[c], s, t, state);
-                            e = normal() * (factor.spread == Spread::Sd ? spread : std::sqrt(factor.spread == Spread::Variance ? spread : 1 / spread));
+                            e = normal() *
+                                (factor.spread == Spread::Sd ? spread : std::sqrt(factor.spread == Spread::Variance ? spread : 1 / spread));
                         } else {
                             if (c % noise.size() == 0 && c > 0) refresh(factor);
                             e = (c < noise.size() ? noise : again_)[c % noise.size()];

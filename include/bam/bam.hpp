@@ -102,7 +102,8 @@ struct FitOptions {
     std::size_t thin = 1;
     std::size_t sweeps = 0;  ///< of one iteration; 0: 10 where successive sweeps are much alike (blocks multiply one another, or a prior's
                              ///< spread is learnt), else 1
-    std::optional<double> relax;  ///< over-relaxation of Gaussian draws, 0 (none) to below 1; nothing: 0.6 where blocks multiply one another and no prior's spread is learnt, else 0
+    std::optional<double> relax = std::nullopt;  ///< over-relaxation of Gaussian draws, 0 (none) to below 1; nothing: 0.6 where blocks
+                                                 ///< multiply one another and no prior's spread is learnt, else 0
     std::uint64_t seed = 1;
     std::size_t threads = 0;  ///< 0: as many as the machine has. The draws do not depend on it
     Init init = Init::Dispersed;

@@ -1,6 +1,5 @@
 // The five lines of bam/bam.hpp, in a program.
 #include <bam/bam.hpp>
-
 #include <cmath>
 #include <cstdio>
 #include <string>
