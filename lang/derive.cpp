@@ -169,8 +169,23 @@ class Deriver {
         conditional.method = most_lag == 1 ? Method::Markov : Method::Joint;
         for (std::uint32_t f : factors) {
             conditional.contributions.push_back(contribution(symbol, f));
-            if (model_.factors[f].spread != Spread::Covariance || conditional.contributions.back().is_prior) continue;
             Factor const& factor = model_.factors[f];
+            if (factor.spread != Spread::Covariance) continue;
+            if (conditional.contributions.back().is_prior) {
+                if (!is_partial(factor)) continue;
+                Diagnostic d{
+                    207,
+                    Severity::Error,
+                    fmt::format("the rows of {} are correlated here, but not all their entries are meant", model_.symbols[symbol].name),
+                    {},
+                    {}};
+                d.labels.push_back({factor.span, "a covariance is that of whole rows"});
+                for (std::uint32_t later : factor.overridden_by)
+                    d.labels.push_back({model_.factors[later].span, "takes some of their entries"});
+                d.notes.push_back("say the whole row anew, with its covariance, or give each entry a spread of its own: `sd = [0.5, 1]`");
+                diagnostics_.push_back(std::move(d));
+                return;
+            }
             Diagnostic d{
                 207, Severity::Error, fmt::format("a covariance stands where {} is learnt from it", model_.symbols[symbol].name), {}, {}};
             d.labels.push_back({factor.span, fmt::format("cov = is for a prior whose mean is made of numbers; {} is in this mean",
@@ -188,6 +203,17 @@ class Deriver {
                 });
             (is_batch ? conditional.batch : conditional.joint).push_back(dim);
         }
+    }
+
+    /// A statement on some entries of a row only, or one of which a later statement takes some.
+    bool is_partial(Factor const& factor) const {
+        auto names_last = [&](Factor const& other) {
+            DimId const last = model_.symbols[factor.target].dims.back();
+            return std::any_of(other.region.labels.begin(), other.region.labels.end(),
+                               [&](Region::Labels const& label) { return label.dim == last; });
+        };
+        return names_last(factor) || std::any_of(factor.overridden_by.begin(), factor.overridden_by.end(),
+                                                 [&](std::uint32_t later) { return names_last(model_.factors[later]); });
     }
 
     Contribution contribution(SymbolId symbol, std::uint32_t f) {
@@ -268,6 +294,11 @@ class Deriver {
             if (axes[i].dim != axes[i - 1].dim) continue;
             return refuse(conditional, 204, "the recurrence that depends on it has two axes over one dim",
                           fmt::format("declare a second dim of the same size as {} for one of the two", model_.dims[axes[i].dim].name));
+        }
+        auto is_lagged = [&](Node const& inner) { return inner.op == Op::Param && inner.payload == conditional.block && inner.lag > 0; };
+        if (model_.terms.any(scan, is_lagged)) {
+            return refuse(conditional, 204, "a recurrence takes it from the step before",
+                          "take it at the step itself, and let the recurrence carry it on");
         }
         SweptState state;
         state.scan = scan;

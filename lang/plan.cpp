@@ -82,6 +82,7 @@ class Planner {
         ReportPlan plan;
         plan.name = symbol.name;
         plan.dims = symbol.dims;
+        plan.first_step = symbol.first_step;
         for (DimId dim : numbering_.labelled(symbol.dims)) plan.shape.push_back(numbering_.size(dim));
         Extent const extent = numbering_.extent(model_.terms.axes(*symbol.term));
         PassBuilder builder(numbering_, extent);
@@ -109,12 +110,8 @@ class Planner {
         result.variable = numbering_.variables.at(output);
         for (std::uint32_t f = 0; f < model_.factors.size(); ++f) {
             Term const residual = model_.factors[f].residual;
-            result.is_inside_recurrence = result.is_inside_recurrence || model_.terms.any(residual, [&](Node const& node) {
-                return node.op == Op::Scan && std::any_of(node.args.begin(), node.args.end(), [&](Term arg) {
-                           return model_.terms.any(arg, [&](Node const& inner) { return is_lag_of(inner, output); });
-                       });
-            });
-            if (result.is_inside_recurrence) return result;
+            result.must_be_complete = result.must_be_complete || lag_degree(residual, output) > 1;
+            if (result.must_be_complete) return result;
             std::set<std::uint16_t> lags;
             for (Term term : model_.terms.postorder(std::vector<Term>{residual})) {
                 Node const& node = model_.terms[term];
@@ -140,6 +137,22 @@ class Planner {
     }
 
   private:
+    /// Degree of a term in the earlier values of an output; a recurrence, which carries them to the end, and a function count as more than
+    /// one.
+    int lag_degree(Term term, SymbolId output) const {
+        Node const& node = model_.terms[term];
+        if (is_lag_of(node, output)) return 1;
+        int most = 0;
+        int sum = 0;
+        for (Term arg : node.args) {
+            int const degree = lag_degree(arg, output);
+            most = std::max(most, degree);
+            sum += degree;
+        }
+        if (node.op == Op::Scan || node.op == Op::Apply) return 2 * sum;
+        return node.op == Op::Add ? most : sum;
+    }
+
     TermPlan derivative(std::uint32_t f, SymbolId output, Term term, Entry const& lag) {
         PassBuilder builder(numbering_, domain(f));
         TermPlan plan;
@@ -192,12 +205,11 @@ class Planner {
                 EquationRow row;
                 row.component = c;
                 auto columns = [&](Term term, std::vector<std::uint32_t>& out) {
-                    if (term == model_.terms.zero()) return false;
                     for (Entry const& entry : group) out.push_back(builder.column(term, merged(cells[c], entry)));
                     return std::any_of(out.begin(), out.end(), [](std::uint32_t reg) { return reg != no_register; });
                 };
                 bool const has_covariates = columns(covariates, row.covariates);
-                bool const has_lagged = columns(lagged, row.lagged);
+                bool const has_lagged = lagged != model_.terms.zero() && columns(lagged, row.lagged);
                 if (!has_covariates && !has_lagged) continue;
                 row.offset = builder.column(offset, cells[c]);
                 result.groups.back().push_back(std::move(row));

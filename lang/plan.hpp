@@ -227,6 +227,7 @@ struct ReportPlan {
     std::string name;
     std::vector<std::uint16_t> dims;
     std::vector<std::size_t> shape;  ///< of the labelled dims
+    std::size_t first_step = 0;      ///< it has no value before
     bool is_identified = true;       ///< no symmetry of the likelihood changes it
     TermPlan term;
 };
@@ -251,7 +252,8 @@ struct LagEffect {
 /// An output whose earlier steps stand in means: its missing cells are unknowns, each drawn given the others.
 struct LaggedOutput {
     std::uint32_t variable = 0;
-    bool is_inside_recurrence = false;  ///< then it must be complete
+    bool must_be_complete =
+        false;  ///< some mean is not linear in its earlier values, or a recurrence holds them: no missing cell can be drawn
     std::vector<LagEffect> effects;
 };
 

@@ -177,6 +177,10 @@ Carrier::Carrier(Problem const& problem, CarryMap const& map, std::uint64_t seed
         for (Equations const& equations : block.equations)
             if (layout.factors[equations.factor].target == block.variable && layout.factors[equations.factor].spread != SpreadKind::Flat)
                 unseen.chained.push_back({&equations, std::make_unique<PassRunner>(equations.pass, inputs())});
+        // A statement on later steps goes on from what those on earlier steps have drawn.
+        std::stable_sort(unseen.chained.begin(), unseen.chained.end(), [&](Chained const& a, Chained const& b) {
+            return layout.factors[a.equations->factor].region.first_step < layout.factors[b.equations->factor].region.first_step;
+        });
         unseen.is_unseen.assign(state_.values[block.variable].size(), false);
         for (std::size_t const entry : map.unseen()[block.variable]) unseen.is_unseen[entry] = true;
         unseen_.push_back(std::move(unseen));
@@ -241,6 +245,7 @@ void Carrier::draw_together(Unseen& unseen, std::size_t first, std::size_t index
     precision_.setZero(order, order);
     linear_.setZero(order);
     unseen.priors->add_to(components, index, precision_, linear_);
+    if (precision_.diagonal().isZero(0)) return;  // another statement speaks of this step
     if (!draw_normal(precision_, linear_, linear_, Relaxation(), stream))
         throw NumericalTrouble("the prior of " + problem_.plan.layout.variables[block.variable].name + " has no finite variance");
     for (std::size_t k = 0; k < unseen.order; ++k)

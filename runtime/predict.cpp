@@ -44,13 +44,18 @@ Predictor::Predictor(Problem const& problem, std::size_t chains, std::size_t dra
         FactorLayout const& factor = layout.factors[f];
         if (!factor.is_observation) continue;
         Variable const& variable = layout.variables[factor.target];
+        bool const over_time = variable.extent == Extent::Time || variable.extent == Extent::Cell;
+        bool const over_sequences = variable.extent == Extent::Sequence || variable.extent == Extent::Cell;
+        std::size_t const size = grid.size(variable.extent);
         for (std::uint32_t c = 0; c < variable.components; ++c) {
-            for (std::size_t t = 0; t < grid.steps; ++t) {
-                if (t < factor.region.first_step || t > factor.region.last_step) continue;
-                if (!factor.region.components.empty() && !factor.region.components[c]) continue;
-                for (std::size_t s = 0; s < grid.lanes(t); ++s) {
-                    std::size_t const cell = grid.cell(s, t);
-                    targets_.push_back({f, c, cell, s, t, is_drawn(problem, factor.target, c * grid.cells() + cell)});
+            if (!factor.region.components.empty() && !factor.region.components[c]) continue;
+            for (std::size_t t = 0; t < (over_time ? grid.steps : 1); ++t) {
+                if (over_time && (t < factor.region.first_step || t > factor.region.last_step)) continue;
+                std::size_t const lanes = !over_sequences ? 1 : (over_time ? grid.lanes(t) : grid.sequences);
+                for (std::size_t s = 0; s < lanes; ++s) {
+                    if (over_sequences && factor.region.sequence && problem.bound.sequence_labels[s] != *factor.region.sequence) continue;
+                    std::size_t const index = variable.extent == Extent::Cell ? grid.cell(s, t) : (over_time ? t : s);
+                    targets_.push_back({f, c, index, s, t, is_drawn(problem, factor.target, c * size + index)});
                 }
             }
         }
@@ -64,7 +69,8 @@ Predictor::Predictor(Problem const& problem, std::size_t chains, std::size_t dra
 
 double Predictor::observed(Target const& target) const {
     FactorLayout const& factor = problem_.plan.layout.factors[target.factor];
-    std::size_t const index = target.component * problem_.bound.grid.cells() + target.cell;
+    Variable const& variable = problem_.plan.layout.variables[factor.target];
+    std::size_t const index = target.component * problem_.bound.grid.size(variable.extent) + target.index;
     bool const counts = !target.is_drawn && (problem_.masks[target.factor].empty() || problem_.masks[target.factor][index] > 0);
     return counts ? problem_.bound.data[factor.target][index] : std::numeric_limits<double>::quiet_NaN();
 }
@@ -122,7 +128,6 @@ PredictionRecorder::PredictionRecorder(Predictor& predictor, Problem const& prob
     for (TermPlan const& mean : problem.plan.means) {
         runners_.push_back(mean.registers.empty() ? nullptr : std::make_unique<PassRunner>(mean.pass, inputs));
     }
-    means_.resize(predictor.targets_.size());
 }
 
 void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
@@ -151,14 +156,11 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
         auto const& target = predictor_.targets_[k];
         Variable const& variable = layout.variables[layout.factors[target.factor].target];
         std::size_t const size = problem_.bound.grid.size(variable.extent);
-        std::size_t const local = variable.extent == Extent::Cell   ? target.cell
-                                  : variable.extent == Extent::Time ? target.step
-                                                                    : target.sequence;
         if (target.is_drawn) {
-            out[k] = state_.values[layout.factors[target.factor].target][target.component * size + local];
+            out[k] = state_.values[layout.factors[target.factor].target][target.component * size + target.index];
             continue;
         }
-        out[k] = means[target.factor][target.component * size + local] +
+        out[k] = means[target.factor][target.component * size + target.index] +
                  stream.normal() / std::sqrt(factors.precision(target.factor, target.component, target.sequence, target.step));
     }
     predictor_.filled_[chain_] = draw / predictor_.stride_ + 1;

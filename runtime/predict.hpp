@@ -26,7 +26,7 @@ class Predictor {
     struct Target {
         std::uint32_t factor = 0;     ///< whose mean it is
         std::uint32_t component = 0;  ///< of the target
-        std::size_t cell = 0;         ///< index in the target's extent
+        std::size_t index = 0;        ///< in the target's extent
         std::size_t sequence = 0;
         std::size_t step = 0;
         bool is_drawn = false;  ///< a missing cell that is drawn with the parameters (augment.hpp): its draws are its predictions
@@ -56,7 +56,6 @@ class PredictionRecorder {
     std::size_t chain_;
     State const& state_;
     std::vector<std::unique_ptr<PassRunner>> runners_;  ///< per factor; null where the target is a parameter
-    std::vector<double> means_;
 };
 
 }  // namespace bam

@@ -48,7 +48,7 @@ bool has_missing(std::vector<double> const& data) {
 /// Whether the missing cells of the variable are drawn where later steps look back at them.
 bool is_augmented(Plan const& plan, std::size_t variable) {
     return std::any_of(plan.lagged_outputs.begin(), plan.lagged_outputs.end(),
-                       [&](LaggedOutput const& output) { return output.variable == variable && !output.is_inside_recurrence; });
+                       [&](LaggedOutput const& output) { return output.variable == variable && !output.must_be_complete; });
 }
 
 /// Plans the sweep. Missing cells that are drawn count as if they were observed, and start at 0.
@@ -63,7 +63,7 @@ void plan_sweep(Compiled const& compiled, Layout const& layout, Bound bound, Pro
     problem.augmented.resize(problem.plan.lagged_outputs.size());
     for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
         std::vector<double>& data = bound.data[problem.plan.lagged_outputs[k].variable];
-        if (problem.plan.lagged_outputs[k].is_inside_recurrence || !has_missing(data)) continue;
+        if (problem.plan.lagged_outputs[k].must_be_complete || !has_missing(data)) continue;
         for (double& value : data) {
             problem.augmented[k].push_back(std::isnan(value));
             if (std::isnan(value)) value = 0;

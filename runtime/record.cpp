@@ -36,7 +36,7 @@ Recorder::Recorder(Problem const& problem, Inputs const& inputs) : problem_(prob
     };
     for (ReportPlan const& report : plan.reports) {
         std::uint32_t const term = add_term(report.term);
-        add(report.name, report.dims, report.term.pass.domain, term, 0, 0, report.is_identified, true);
+        add(report.name, report.dims, report.term.pass.domain, term, 0, report.first_step, report.is_identified, true);
     }
     for (std::size_t f = 0; f < plan.means.size(); ++f) {
         if (!plan.layout.factors[f].is_observation) continue;

@@ -44,6 +44,9 @@ TEST_CASE("conditionals: every chunk boundary") {
 }
 TEST_CASE("conditionals: entries per step and per cell, noise per sequence") { check_study("steps", "small"); }
 TEST_CASE("conditionals: a vector of levels with a transition matrix, shared by all sequences") { check_study("levels", "small"); }
+TEST_CASE("conditionals: a local linear trend, read a step late") {
+    for (std::size_t cells : {512, 2}) check_study("trend", "one_series", cells);
+}
 TEST_CASE("conditionals: attention") { check_study("attention", "small"); }
 TEST_CASE("conditionals: attention with a skip term") { check_study("attention_skip", "small"); }
 TEST_CASE("conditionals: a decay per unit") { check_study("attention_unit_decay", "small"); }

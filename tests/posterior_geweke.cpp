@@ -105,4 +105,5 @@ TEST_CASE("geweke: eight schools") { check_geweke("eight_schools", "rows"); }
 TEST_CASE("geweke: autoregression with gaps") { check_geweke("ar", "series"); }
 TEST_CASE("geweke: entries per step and per cell, noise per sequence") { check_geweke("steps", "small"); }
 TEST_CASE("geweke: a vector of levels with a transition matrix") { check_geweke("levels", "small"); }
+TEST_CASE("geweke: a local linear trend, read a step late") { check_geweke("trend", "one_series"); }
 TEST_CASE("geweke: selective decay per sequence") { check_geweke("selective", "small"); }
