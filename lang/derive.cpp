@@ -373,7 +373,9 @@ class Deriver {
             result.factors.push_back(f);
         }
         for (std::uint32_t p = 0; p < model_.scale_priors.size(); ++p) {
-            if (model_.scale_priors[p].scale == symbol) result.priors.push_back(p);
+            if (model_.scale_priors[p].scale != symbol) continue;
+            result.priors.push_back(p);
+            if (result.factors.empty()) result.spread = model_.scale_priors[p].spread;
         }
         return result;
     }

@@ -50,10 +50,13 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
             std::find_if(plan.blocks.begin(), plan.blocks.end(), [&](BlockPlan const& block) { return block.variable == variable; });
         return static_cast<std::size_t>(it - plan.blocks.begin());
     };
+    // All of them first: a pass keeps the place from which it reads an output.
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        std::uint32_t const output = plan.lagged_outputs[k].variable;
+        if (!problem.augmented[k].empty()) state_.values[output] = problem.bound.data[output];
+    }
     for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
         if (problem.augmented[k].empty()) continue;
-        std::uint32_t const output = plan.lagged_outputs[k].variable;
-        state_.values[output] = problem.bound.data[output];
         augmentations_.push_back(
             std::make_unique<Augmentation>(plan.lagged_outputs[k], plan, inputs(), factors_, state_, problem.augmented[k]));
     }

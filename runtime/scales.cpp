@@ -1,5 +1,6 @@
 #include "scales.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -108,6 +109,10 @@ void start_scale(ScaleLayout const& scale, Layout const& layout, double guess, S
 }
 
 bool is_proper(ScaleLayout const& scale, Layout const& layout, Factors const& factors) {
+    if (scale.factors.empty()) {  // nothing to learn from: as proper as its prior
+        return std::none_of(scale.priors.begin(), scale.priors.end(),
+                            [](ScalePriorLayout const& p) { return p.family == ScalePriorFamily::Flat; });
+    }
     bool proper = true;
     std::size_t const entries = factors.counts(scale.factors.front()).size();
     std::size_t const size = entries / layout.variables[scale.variable].components;

@@ -47,6 +47,7 @@ TEST_CASE("conditionals: a vector of levels with a transition matrix, shared by 
 TEST_CASE("conditionals: a local linear trend, read a step late") {
     for (std::size_t cells : {512, 2}) check_study("trend", "one_series", cells);
 }
+TEST_CASE("conditionals: two outputs with gaps that look back at both") { check_study("two_gaps", "small"); }
 TEST_CASE("conditionals: attention") { check_study("attention", "small"); }
 TEST_CASE("conditionals: attention with a skip term") { check_study("attention_skip", "small"); }
 TEST_CASE("conditionals: a decay per unit") { check_study("attention_unit_decay", "small"); }

@@ -42,11 +42,13 @@ class Simulator {
     /// All outputs that count, given the parameters, into the problem's table, or into the state where an output has missing cells that are
     /// drawn.
     void outputs(Problem& problem, State& state) {
-        for (SymbolId id = 0; id < study_.model.symbols.size(); ++id) {
-            Symbol const& symbol = study_.model.symbols[id];
-            if (symbol.kind != SymbolKind::Data) continue;
-            std::uint32_t const v = numbering_.variables.at(id);
-            simulate_target(id, state.values[v].empty() ? problem.bound.data[v] : state.values[v], state);
+        // Step by step, since outputs may look back at one another.
+        for (std::size_t t = 0; t < problem.bound.grid.steps; ++t) {
+            for (SymbolId id = 0; id < study_.model.symbols.size(); ++id) {
+                if (study_.model.symbols[id].kind != SymbolKind::Data) continue;
+                std::uint32_t const v = numbering_.variables.at(id);
+                simulate_step(id, t, state.values[v].empty() ? problem.bound.data[v] : state.values[v], state);
+            }
         }
     }
 
@@ -64,6 +66,11 @@ class Simulator {
 
     /// Steps in order, since a mean may hold the target's earlier steps.
     void simulate_target(SymbolId id, std::vector<double>& values, State const& state) {
+        for (std::size_t t = 0; t < study_.problem.bound.grid.steps; ++t) simulate_step(id, t, values, state);
+    }
+
+    /// What has no steps is simulated at the first.
+    void simulate_step(SymbolId id, std::size_t t, std::vector<double>& values, State const& state) {
         Model const& model = study_.model;
         Grid const& grid = study_.problem.bound.grid;
         Extent const extent = numbering_.extent(id);
@@ -71,7 +78,8 @@ class Simulator {
         bool const over_time = extent == Extent::Time || extent == Extent::Cell;
         bool const over_sequences = extent == Extent::Sequence || extent == Extent::Cell;
         auto const entries = numbering_.entries(numbering_.labelled(id), 0);
-        for (std::size_t t = 0; t < (over_time ? grid.steps : 1); ++t) {
+        if (!over_time && t > 0) return;
+        {
             std::size_t const lanes = extent == Extent::Cell ? grid.lanes(t) : (over_sequences ? grid.sequences : 1);
             for (std::size_t s = 0; s < lanes; ++s) {
                 std::size_t const index = extent == Extent::Cell ? grid.cell(s, t) : (extent == Extent::Time ? t : s);
