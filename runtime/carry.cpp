@@ -178,8 +178,8 @@ Carrier::Carrier(Problem const& problem, CarryMap const& map, std::uint64_t seed
             if (layout.factors[equations.factor].target == block.variable && layout.factors[equations.factor].spread != SpreadKind::Flat)
                 unseen.chained.push_back({&equations, std::make_unique<PassRunner>(equations.pass, inputs())});
         // A statement on later steps goes on from what those on earlier steps have drawn.
-        std::stable_sort(unseen.chained.begin(), unseen.chained.end(), [&](Chained const& a, Chained const& b) {
-            return layout.factors[a.equations->factor].region.first_step < layout.factors[b.equations->factor].region.first_step;
+        std::stable_sort(unseen.chained.begin(), unseen.chained.end(), [&](Chained const& x, Chained const& y) {
+            return layout.factors[x.equations->factor].region.first_step < layout.factors[y.equations->factor].region.first_step;
         });
         unseen.is_unseen.assign(state_.values[block.variable].size(), false);
         for (std::size_t const entry : map.unseen()[block.variable]) unseen.is_unseen[entry] = true;
