@@ -34,7 +34,7 @@ void check_study(std::string const& name, std::string const& table, std::size_t 
 }  // namespace
 
 TEST_CASE("conditionals: every chunk boundary") {
-    for (std::size_t cells : {1, 3, 7}) {
+    for (std::size_t const cells : std::initializer_list<std::size_t>{1, 3, 7}) {
         for (char const* name : {"attention", "attention_skip", "attention_unit_decay", "two_heads", "group_regression", "random_walk",
                                  "selective", "steps", "levels"}) {
             check_study(name, "small", cells);
@@ -45,7 +45,7 @@ TEST_CASE("conditionals: every chunk boundary") {
 TEST_CASE("conditionals: entries per step and per cell, noise per sequence") { check_study("steps", "small"); }
 TEST_CASE("conditionals: a vector of levels with a transition matrix, shared by all sequences") { check_study("levels", "small"); }
 TEST_CASE("conditionals: a local linear trend, read a step late") {
-    for (std::size_t cells : {512, 2}) check_study("trend", "one_series", cells);
+    for (std::size_t const cells : std::initializer_list<std::size_t>{512, 2}) check_study("trend", "one_series", cells);
 }
 TEST_CASE("conditionals: two outputs with gaps that look back at both") { check_study("two_gaps", "small"); }
 TEST_CASE("conditionals: attention") { check_study("attention", "small"); }
