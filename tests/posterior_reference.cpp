@@ -104,7 +104,7 @@ void check_posteriordb(std::string const& posterior, std::string const& table, s
         }
     }
     std::size_t expected = 0;
-    for (auto const& row : rows_of("reference.csv")) expected += row[0] == posterior ? 1 : 0;
+    for (auto const& row : rows_of("reference.csv")) expected += row[0] == posterior ? 1U : 0U;
     CHECK(compared == expected);
 }
 
