@@ -80,21 +80,19 @@ RunConfig make_config(Prepared::Parts const& prepared, FitOptions const& options
 
 Run run_or_explain(Problem const& problem, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop) {
     auto const explain = [](std::string message) {
-        return Error(
-            Diagnostic{482,
-                       Severity::Error,
-                       std::move(message),
-                       {},
-                       {"the table does not determine it and its prior does not help: give it a proper prior, or scale its columns to "
-                        "about size 1"}},
-            exit_data);
+        return Error(Diagnostic{482,
+                                Severity::Error,
+                                std::move(message),
+                                {},
+                                {"columns of very different sizes have that effect, too: bring them to about size 1 in the table section"}},
+                     exit_data);
     };
     try {
         return run_chains(problem, options, progress, std::move(stop));
     } catch (NumericalTrouble const& trouble) {
         throw explain(trouble.what());
     } catch (std::domain_error const& trouble) {
-        throw explain(fmt::format("a scale cannot be drawn: {}", trouble.what()));
+        throw explain(fmt::format("a scale cannot be drawn: {}; give it a proper prior", trouble.what()));
     }
 }
 
