@@ -43,24 +43,17 @@ Augmentation::Augmentation(LaggedOutput const& output, Plan const& plan, Inputs 
     }
 }
 
-void Augmentation::draw(NormalSource& normals) { draw_all(true, normals); }
-
-void Augmentation::draw_forward(NormalSource& normals) { draw_all(false, normals); }
-
-void Augmentation::draw_all(bool looks_ahead, NormalSource& normals) {
+void Augmentation::draw(NormalSource& normals) {
     evaluate();
     for (std::size_t t = 0; t < grid_.steps; ++t) {
         for (std::size_t s = 0; s < grid_.lanes(t); ++s) {
             for (std::size_t c = 0; c < components_; ++c) {
-                if (missing_[c * grid_.cells() + grid_.cell(s, t)]) draw_cell(c, s, t, looks_ahead, normals);
+                if (missing_[c * grid_.cells() + grid_.cell(s, t)]) draw_cell(c, s, t, normals);
             }
         }
     }
 }
 
-namespace {
-
-/// Adds the registers of a term to [component][cell].
 void add_term(TermPlan const& plan, PassRunner& runner, Grid const& grid, std::vector<double>& out) {
     runner.begin();
     for (Chunk const& chunk : runner.chunks()) {
@@ -76,8 +69,6 @@ void add_term(TermPlan const& plan, PassRunner& runner, Grid const& grid, std::v
     }
 }
 
-}  // namespace
-
 void Augmentation::evaluate() {
     for (Residual& residual : residuals_) {
         std::fill(residual.values.begin(), residual.values.end(), 0.0);
@@ -89,7 +80,7 @@ void Augmentation::evaluate() {
     }
 }
 
-void Augmentation::draw_cell(std::size_t component, std::size_t sequence, std::size_t step, bool looks_ahead, NormalSource& normals) {
+void Augmentation::draw_cell(std::size_t component, std::size_t sequence, std::size_t step, NormalSource& normals) {
     std::size_t const cells = grid_.cells();
     double precision = 0;
     double gradient = 0;  // sum w e de/dy
@@ -111,7 +102,6 @@ void Augmentation::draw_cell(std::size_t component, std::size_t sequence, std::s
         }
     };
     visit([&](Residual& residual, std::size_t p, std::size_t cell, std::size_t t, double slope) {
-        if (t > step && !looks_ahead) return;
         double const w = factors_.mask(residual.factor, p, cell) * factors_.precision(residual.factor, p, sequence, t);
         precision += w * slope * slope;
         gradient += w * slope * residual.values[p * cells + cell];

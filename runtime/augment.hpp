@@ -22,8 +22,6 @@ class Augmentation {
                  std::vector<bool> missing);
 
     void draw(NormalSource& normals);
-    /// The same, but each cell given the steps before it only: exact where nothing is observed after it, and what a forecast is.
-    void draw_forward(NormalSource& normals);
 
   private:
     struct Residual {
@@ -39,8 +37,7 @@ class Augmentation {
         std::vector<double> values;  ///< [component of the target][component of the output][cell]
     };
     void evaluate();
-    void draw_all(bool looks_ahead, NormalSource& normals);
-    void draw_cell(std::size_t component, std::size_t sequence, std::size_t step, bool looks_ahead, NormalSource& normals);
+    void draw_cell(std::size_t component, std::size_t sequence, std::size_t step, NormalSource& normals);
 
     Plan const& plan_;
     Grid const& grid_;
@@ -52,5 +49,8 @@ class Augmentation {
     std::vector<Residual> residuals_;
     std::vector<Effect> effects_;
 };
+
+/// Adds the registers of a term to `out`, [component][cell].
+void add_term(TermPlan const& plan, PassRunner& runner, Grid const& grid, std::vector<double>& out);
 
 }  // namespace bam

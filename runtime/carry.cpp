@@ -1,5 +1,6 @@
 // Codes of this file:
 //   BAM0483  a new table has entries of a parameter whose prior is flat: nothing says what they are
+//   BAM0485  missing outputs of a new table that cannot be drawn together with what looks back at them
 #include "carry.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,8 @@
 #include <numbers>
 #include <unordered_map>
 #include <utility>
+
+#include "scales.hpp"
 
 namespace bam {
 namespace {
@@ -57,12 +60,6 @@ std::vector<std::string> labels_of(Layout const& layout, Bound const& bound, Var
     return labels;
 }
 
-ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component) {
-    for (std::size_t p = scale.priors.size(); p-- > 1;)
-        if (scale.priors[p].components.empty() || scale.priors[p].components[component]) return scale.priors[p];
-    return scale.priors.front();
-}
-
 }  // namespace
 
 // ---------------------------------------------------------------- what is what
@@ -71,6 +68,7 @@ CarryMap::CarryMap(Problem const& problem, std::vector<DrawColumn> const& column
     find_columns(problem, columns);
     find_order(problem.plan);
     refuse_flat(problem, diagnostics);
+    refuse_entangled(problem, diagnostics);
 }
 
 void CarryMap::find_columns(Problem const& problem, std::vector<DrawColumn> const& columns) {
@@ -144,6 +142,46 @@ void CarryMap::refuse_flat(Problem const& problem, Diagnostics& diagnostics) con
     }
 }
 
+/// Missing outputs are drawn after the parameters, and all at once: no new parameter and no other missing output may stand in the way.
+void CarryMap::refuse_entangled(Problem const& problem, Diagnostics& diagnostics) const {
+    Plan const& plan = problem.plan;
+    auto const reads = [](Pass const& pass, std::uint32_t variable) {
+        return std::any_of(pass.registers.begin(), pass.registers.end(),
+                           [&](Register const& reg) { return reg.from == From::Variable && reg.index == variable; });
+    };
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        if (problem.augmented[k].empty()) continue;
+        std::uint32_t const output = plan.lagged_outputs[k].variable;
+        auto const refuse = [&](std::string message, std::string note) {
+            Variable const& variable = plan.layout.variables[output];
+            diagnostics.push_back({485, Severity::Error, std::move(message), {{variable.span, "declared here"}}, {std::move(note)}});
+        };
+        for (std::size_t const b : order_) {
+            BlockPlan const& block = plan.blocks[b];
+            bool const is_read =
+                std::any_of(block.priors.begin(), block.priors.end(), [&](PriorPlan const& prior) { return reads(prior.pass, output); }) ||
+                std::any_of(block.equations.begin(), block.equations.end(), [&](Equations const& equations) {
+                    return plan.layout.factors[equations.factor].target == block.variable && reads(equations.pass, output);
+                });
+            if (!is_read) continue;
+            refuse(fmt::format("the prior of new entries of `{}` looks back at missing cells of `{}`",
+                               plan.layout.variables[block.variable].name, plan.layout.variables[output].name),
+                   "new parameters are drawn before missing outputs: give those cells, or fit the table together with the first one");
+        }
+        for (std::size_t other = 0; other < problem.augmented.size(); ++other) {
+            if (other == k || problem.augmented[other].empty()) continue;
+            auto const& effects = plan.lagged_outputs[other].effects;
+            bool const is_product =
+                std::any_of(effects.begin(), effects.end(), [&](LagEffect const& effect) { return reads(effect.derivative.pass, output); });
+            if (!is_product || other > k) continue;  // said once: a product has two factors
+            refuse(
+                fmt::format("a mean multiplies missing cells of `{}` and of `{}`",
+                            plan.layout.variables[plan.lagged_outputs[other].variable].name, plan.layout.variables[output].name),
+                "they have no normal distribution together: give the cells of one of them, or fit the table together with the first one");
+        }
+    }
+}
+
 // ---------------------------------------------------------------- one chain
 
 Carrier::Carrier(Problem const& problem, CarryMap const& map, std::uint64_t seed, std::uint64_t chain)
@@ -159,10 +197,8 @@ Carrier::Carrier(Problem const& problem, CarryMap const& map, std::uint64_t seed
         std::uint32_t const output = problem.plan.lagged_outputs[k].variable;
         if (!problem.augmented[k].empty()) state_.values[output] = problem.bound.data[output];
     }
-    for (std::size_t k = 0; k < problem.augmented.size(); ++k)
-        if (!problem.augmented[k].empty())
-            augmentations_.push_back(std::make_unique<Augmentation>(problem.plan.lagged_outputs[k], problem.plan, inputs(), factors_,
-                                                                    state_, problem.augmented[k]));
+    if (std::any_of(problem.augmented.begin(), problem.augmented.end(), [](auto const& missing) { return !missing.empty(); }))
+        completion_ = std::make_unique<Completion>(problem, inputs(), factors_, state_);
     for (std::size_t const b : map.order()) {
         BlockPlan const& block = problem.plan.blocks[b];
         Unseen unseen;
@@ -198,9 +234,9 @@ void Carrier::set(std::size_t draw, double const* row) {
         Stream stream(seed_, chain_, draw, carry_block + problem_.plan.blocks[unseen.block].variable);
         draw_block(unseen, stream);
     }
-    for (std::size_t k = 0; k < augmentations_.size(); ++k) {
-        Stream stream(seed_, chain_, draw, output_block + k);
-        augmentations_[k]->draw_forward(stream);
+    if (completion_) {
+        Stream stream(seed_, chain_, draw, output_block);
+        completion_->draw(stream);
     }
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "augment.hpp"
+#include "completion.hpp"
 #include "draws.hpp"
 #include "factors.hpp"
 #include "pass_runner.hpp"
@@ -17,7 +17,7 @@ namespace bam {
 /// Which stored column each entry of the new table's parameters is; the rest is new.
 class CarryMap {
   public:
-    /// Reports BAM0483 for new entries whose prior is flat.
+    /// Reports BAM0483 for new entries whose prior is flat, BAM0485 for missing outputs that cannot be drawn.
     CarryMap(Problem const& problem, std::vector<DrawColumn> const& columns, Diagnostics& diagnostics);
 
     /// An entry of a variable, and the column whose draws are its own.
@@ -37,6 +37,7 @@ class CarryMap {
     void find_order(Plan const& plan);
     void visit(Plan const& plan, std::size_t block, std::vector<bool>& visited);
     void refuse_flat(Problem const& problem, Diagnostics& diagnostics) const;
+    void refuse_entangled(Problem const& problem, Diagnostics& diagnostics) const;
 
     std::vector<Known> known_;
     std::vector<std::vector<std::size_t>> unseen_;
@@ -85,7 +86,7 @@ class Carrier {
     State state_;
     Factors factors_;
     std::vector<Unseen> unseen_;
-    std::vector<std::unique_ptr<Augmentation>> augmentations_;  ///< outputs that later steps look back at
+    std::unique_ptr<Completion> completion_;  ///< null if no output is missing that later steps look back at
     Eigen::MatrixXd precision_;
     Eigen::VectorXd linear_;
 };

@@ -224,6 +224,7 @@ void Fit::check_folder(std::filesystem::path const& folder, bool force) { check_
 Predictions::Predictions(std::shared_ptr<Parts const> parts) : parts_(std::move(parts)) {}
 std::vector<PredictedCell> const& Predictions::cells() const { return parts_->cells; }
 std::string Predictions::csv() const { return parts_->csv; }
+std::string Predictions::json() const { return predictions_json(parts_->cells, parts_->notes); }
 Report const& Predictions::report() const { return parts_->report; }
 std::vector<std::string> const& Predictions::notes() const { return parts_->notes; }
 

@@ -43,6 +43,11 @@ void summarize(Fit::Parts& parts);
 
 PredictedCell to_cell(Prediction const& prediction);
 
+// ---- summary_json.cpp ----
+
+/// As Predictions::json.
+std::string predictions_json(std::vector<PredictedCell> const& cells, std::vector<std::string> const& notes);
+
 // ---- run_folder.cpp ----
 
 /// Reads a run folder. Throws Error.

@@ -180,14 +180,16 @@ int run_fit(Options const& options) {
 // ---------------------------------------------------------------- predict, summary, fmt
 
 int run_predict(Options const& options) {
+    if (!options.output.empty()) check_not_of_run(options.output);
     Fit const fit = Fit::open(options.files.front());
     Predictions const predictions = fit.predict(options.read_data(), options.seed);
     say(predictions.report());
     for (std::string const& note : predictions.notes()) say("note: " + note + "\n");
+    std::string const text = options.format == Format::Json ? predictions.json() : predictions.csv();
     if (options.output.empty()) {
-        put(predictions.csv());
+        put(text);
     } else {
-        save_file(options.output, predictions.csv());
+        save_file(options.output, text);
     }
     return 0;
 }

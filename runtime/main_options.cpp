@@ -41,6 +41,11 @@ Number to_number(std::string const& flag, std::string const& text, Number least,
     refuse(522, fmt::format("`{} {}`: not a whole number {}", flag, text, range));
 }
 
+std::string to_path(std::string const& flag, std::string const& text) {
+    if (text.empty()) refuse(522, fmt::format("`{} \"\"`: a name is missing", flag));
+    return text;
+}
+
 template <typename Value>
 Value to_choice(std::string const& flag, std::string const& text, std::vector<std::pair<std::string, Value>> const& choices) {
     std::vector<std::string> names;
@@ -127,7 +132,7 @@ void add_fit(CLI::App& app, Options& options) {
     add_data_options(app, options, "The table, as CSV; - is standard input");
     add_model_options(app, options);
     add_value(app, "-o,--output", "RUN", "The folder for the draws and all else; without it, nothing is written",
-              [&](std::string const&, std::string const& text) { options.output = text; });
+              [&](std::string const&, std::string const& text) { options.output = to_path("-o", text); });
     add_count(app, "--chains", fit.chains, 1, most_chains, "Chains");
     add_count(app, "--num-warmup", fit.num_warmup, 0, most_iterations, "Iterations of each chain before its draws count");
     add_count(app, "--num-samples", fit.num_samples, 1, most_iterations, "Iterations of each chain after that");
@@ -202,12 +207,14 @@ std::vector<Verb> const& verbs() {
         {"predict", "Say what the draws of a run make of a new table", "RUN", 1, 1,
          "  bam predict run --data new.csv -o predictions.csv\n\n"
          "The columns of outputs may be absent. Steps count from the first row of a sequence: one that goes on\n"
-         "has to be there from its beginning. What is new, a sequence or a later step, is drawn from its prior\n"
-         "given the rest.",
+         "has to be there from its beginning. New parameters, of a sequence or of a later step, are drawn from\n"
+         "their prior given those of the run: outputs that the new table has do not teach anything about them.\n"
+         "Where means look back at outputs, missing ones are drawn given those observed before and after them.",
          [](CLI::App& app, Options& options) {
              add_data_options(app, options, "The new table, as CSV; - is standard input");
              add_value(app, "-o,--output", "FILE", "Where to write; without it, standard output",
-                       [&](std::string const&, std::string const& text) { options.output = text; });
+                       [&](std::string const&, std::string const& text) { options.output = to_path("-o", text); });
+             add_format(app, options);
              add_value(app, "--seed", "N", "Of the random numbers (that of the run)",
                        [&](std::string const& flag, std::string const& text) {
                            options.seed = to_number<std::uint64_t>(flag, text, 0, std::numeric_limits<std::uint64_t>::max());

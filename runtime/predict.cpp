@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "random.hpp"
 #include "transform.hpp"
+#include "words.hpp"
 
 namespace bam {
 namespace {
@@ -31,6 +33,7 @@ double sorted_quantile(std::vector<double> const& sorted, double probability) {
     double const position = probability * static_cast<double>(sorted.size() - 1);
     auto const below = static_cast<std::size_t>(position);
     std::size_t const above = std::min(below + 1, sorted.size() - 1);
+    if (!std::isfinite(sorted[below])) return sorted[below];  // of a transform's inverse outside of its range
     return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
@@ -81,6 +84,7 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes) co
     std::size_t total = 0;
     for (std::size_t filled : filled_) total += filled;
     std::vector<Prediction> predictions;
+    std::map<std::string, std::size_t> without_mean;  // by output
     std::vector<double> draws(total);
     for (std::size_t k = 0; k < targets_.size() && total > 0; ++k) {
         Target const& target = targets_[k];
@@ -111,12 +115,21 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes) co
         double squares = 0;
         for (double draw : draws) squares += (draw - prediction.mean) * (draw - prediction.mean);
         prediction.sd = total > 1 ? std::sqrt(squares / static_cast<double>(total - 1)) : 0;
+        if (!std::isfinite(prediction.mean) || !std::isfinite(prediction.sd)) {
+            prediction.mean = prediction.sd = std::numeric_limits<double>::quiet_NaN();
+            ++without_mean[prediction.output];
+        }
         std::sort(draws.begin(), draws.end());
         prediction.q5 = sorted_quantile(draws, 0.05);
         prediction.q50 = sorted_quantile(draws, 0.5);
         prediction.q95 = sorted_quantile(draws, 0.95);
         predictions.push_back(std::move(prediction));
     }
+    for (auto const& [output, count] : without_mean)
+        notes.push_back(
+            fmt::format("{} of `{}` {} no finite mean in the unit of the table, and the cells of mean and sd are empty: the way "
+                        "back from the model's unit takes some draws to infinity. The quantiles hold",
+                        counted(count, "prediction"), output, count == 1 ? "has" : "have"));
     std::stable_sort(predictions.begin(), predictions.end(), [](Prediction const& a, Prediction const& b) { return a.row < b.row; });
     if (stride_ > 1)
         notes.push_back(fmt::format("predictions use one draw in {}, to stay within {} MiB", stride_, most_numbers * sizeof(double) >> 20));

@@ -6,15 +6,19 @@
 //   BAM0533  files of different runs in one folder
 //   BAM0535  a file or folder that cannot be created
 //   BAM0536  a file that cannot be written
+//   BAM0537  a file to be written that is one of a run's own
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "atomic_file.hpp"
+#include "csv.hpp"
 #include "fit.hpp"
 #include "read_text.hpp"
 #include "report.hpp"
@@ -162,6 +166,59 @@ Report write_run(Fit::Parts const& parts, fs::path const& folder, bool force) {
     return make_report(std::make_shared<Sources>(), std::move(diagnostics));
 }
 
+void check_not_of_run(fs::path const& file) {
+    std::error_code error;
+    fs::path const target = fs::weakly_canonical(file, error);
+    fs::path const folder = target.parent_path();
+    if (!is_ours(target.filename().string()) || !fs::exists(folder / "config.json", error)) return;
+    auto const names = names_in(folder);
+    if (std::none_of(names.begin(), names.end(), [](std::string const& name) { return chain_number(name).has_value(); })) return;
+    refuse(537, fmt::format("`{}` belongs to the run in its folder", file.string()), {"choose another name"}, exit_create);
+}
+
+namespace {
+
+/// What predictions_csv wrote. Without a dim for sequences or time, its label is "1", as in the fit.
+std::optional<std::vector<PredictedCell>> read_predictions(std::string_view text, RunConfig const& config) {
+    csv::Reader reader(text, ',', 0);
+    std::vector<csv::Field> fields;
+    if (!reader.next(fields)) return std::nullopt;
+    constexpr std::size_t after_keys = 7;  // output, observed, mean, sd, q5, q50, q95
+    std::size_t const width = fields.size();
+    if (width < after_keys || width > after_keys + 2) return std::nullopt;
+    std::size_t const keys = width - after_keys;
+    bool const is_series = config.sequences.size() == 1 && config.sequences.front().label == "1";
+    std::vector<PredictedCell> cells;
+    while (reader.next(fields)) {
+        if (fields.size() != width) return std::nullopt;
+        auto const text_of = [&](std::size_t k) {
+            std::string field(text.substr(fields[k].begin, fields[k].end - fields[k].begin));
+            return fields[k].is_quoted ? csv::unquote(field) : field;
+        };
+        bool is_number = true;
+        auto const number_of = [&](std::size_t k) {
+            std::string const field = text_of(k);
+            double value = std::numeric_limits<double>::quiet_NaN();
+            if (field.empty()) return value;
+            auto const [end, fault] = std::from_chars(field.data(), field.data() + field.size(), value);
+            is_number = is_number && fault == std::errc() && end == field.data() + field.size();
+            return value;
+        };
+        PredictedCell cell;
+        cell.row = std::numeric_limits<std::size_t>::max();
+        cell.sequence = keys == 2 || (keys == 1 && !is_series) ? text_of(0) : "1";
+        cell.time = keys == 2 ? text_of(1) : keys == 1 && is_series ? text_of(0) : "1";
+        cell.output = text_of(keys);
+        std::size_t k = keys + 1;
+        for (double* const value : {&cell.observed, &cell.mean, &cell.sd, &cell.q5, &cell.q50, &cell.q95}) *value = number_of(k++);
+        if (!is_number) return std::nullopt;
+        cells.push_back(std::move(cell));
+    }
+    return reader.fault() ? std::nullopt : std::optional(std::move(cells));
+}
+
+}  // namespace
+
 std::shared_ptr<Fit::Parts const> read_run(fs::path const& folder) {
     auto sources = std::make_shared<Sources>();
     Diagnostics diagnostics;
@@ -195,6 +252,11 @@ std::shared_ptr<Fit::Parts const> read_run(fs::path const& folder) {
     throw_if_error(sources, diagnostics);
     parts->config = std::move(*config);
     parts->run = std::move(*run);
+    if (fs::exists(folder / "predictions.csv", error)) {
+        auto predictions = read_predictions((*sources)[read_into(*sources, folder / "predictions.csv")].text, parts->config);
+        if (!predictions) refuse(531, "predictions.csv is not as bam writes it", {"fit again, or take the file away"}, exit_data);
+        parts->predictions = std::move(*predictions);
+    }
     summarize(*parts);
     return parts;
 }

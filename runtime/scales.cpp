@@ -28,13 +28,6 @@ Kernel kernel(ScalePriorLayout const& prior, SpreadKind spread, double auxiliary
     return {spread == SpreadKind::Sd ? -0.5 : (spread == SpreadKind::Variance ? -1.0 : 1.0), 0, 0};
 }
 
-ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component) {
-    for (std::size_t p = scale.priors.size(); p-- > 1;) {
-        if (scale.priors[p].components.empty() || scale.priors[p].components[component]) return scale.priors[p];
-    }
-    return scale.priors.front();
-}
-
 double from_variance(SpreadKind spread, double v) {
     switch (spread) {
         case SpreadKind::Sd: return std::sqrt(v);
@@ -56,6 +49,13 @@ void for_each_entry(ScaleLayout const& scale, Layout const& layout, State const&
 }
 
 }  // namespace
+
+ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component) {
+    for (std::size_t p = scale.priors.size(); p-- > 1;) {
+        if (scale.priors[p].components.empty() || scale.priors[p].components[component]) return scale.priors[p];
+    }
+    return scale.priors.front();
+}
 
 void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State& state, Stream& stream) {
     for_each_entry(scale, layout, state, [&](std::size_t e, ScalePriorLayout const& prior) {

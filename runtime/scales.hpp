@@ -18,6 +18,9 @@ double log_prior(ScaleLayout const& scale, Layout const& layout, State const& st
 /// A point in the bulk of the prior of each entry, or `guess` (an sd) where the prior says nothing.
 void start_scale(ScaleLayout const& scale, Layout const& layout, double guess, State& state);
 
+/// The prior of the entries of a component: the last that speaks of it.
+ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component);
+
 /// Whether the conditional is proper: flat priors need enough cells. [component][extent] counts as in Factors.
 bool is_proper(ScaleLayout const& scale, Layout const& layout, Factors const& factors);
 

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "fit.hpp"
 #include "summary.hpp"
 
 namespace bam {
@@ -64,6 +65,21 @@ std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& ver
     for (SummaryRow const& row : rows) summary.push_back(to_json(row));
     Json const json{{"verdict", to_json(verdict)}, {"summary", std::move(summary)}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::string predictions_json(std::vector<PredictedCell> const& cells, std::vector<std::string> const& notes) {
+    Json predictions = Json::array();
+    for (PredictedCell const& cell : cells)
+        predictions.push_back({{"sequence", cell.sequence},
+                               {"time", cell.time},
+                               {"output", cell.output},
+                               {"observed", number(cell.observed)},
+                               {"mean", number(cell.mean)},
+                               {"sd", number(cell.sd)},
+                               {"q5", number(cell.q5)},
+                               {"q50", number(cell.q50)},
+                               {"q95", number(cell.q95)}});
+    return Json{{"predictions", std::move(predictions)}, {"notes", notes}}.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace bam

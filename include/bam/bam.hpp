@@ -134,7 +134,7 @@ struct Quantity {
 
 /// One cell of an output: what is predicted for it, observation noise included, in the table's units.
 struct PredictedCell {
-    std::size_t row = 0;   ///< of the table, from 0
+    std::size_t row = 0;   ///< of the table, from 0; the largest number there is if the fit was opened from a folder
     std::string sequence;  ///< labels; of the time as the table writes it
     std::string time;
     std::string output;
@@ -151,6 +151,8 @@ class Predictions {
     std::vector<PredictedCell> const& cells() const;
     /// sequence, time, output, observed, mean, sd, q5, q50, q95; empty where missing.
     std::string csv() const;
+    /// {"predictions": [{"sequence": ..., "time": ..., "output": ..., "observed": null, "mean": ..., ...}], "notes": [...]}
+    std::string json() const;
     /// Warnings and notes on the table.
     Report const& report() const;
     /// Sentences that a reader must know.
@@ -175,7 +177,7 @@ class Fit {
     Quantity const& operator[](std::string_view name) const;
     /// [chain][draw].
     std::vector<std::vector<double>> draws(std::string_view name) const;
-    /// Of the table that was fitted; empty if the fit was opened from a folder, which has them in predictions.csv.
+    /// Of the table that was fitted; as predictions.csv has them if the fit was opened from a folder, and empty if that is gone.
     std::vector<PredictedCell> const& predictions() const;
     bool is_converged() const;
     bool is_interrupted() const;
@@ -202,8 +204,9 @@ class Fit {
     static void check_folder(std::filesystem::path const& folder, bool force = false);
 
     /// What the draws say of another table of the same columns; those of outputs may be absent. Sequences that the fitted table had keep
-    /// their parameters; what is new (sequences, later steps) is drawn from its prior given the rest. Steps count from the first row of a
-    /// sequence, so a sequence that goes on has to be there from its beginning. Throws Error.
+    /// their parameters; those of new sequences and later steps are drawn from their prior given the others, and outputs of the new table
+    /// do not teach anything about them. Where means look back at outputs, missing ones are drawn given those observed before and after
+    /// them. Steps count from the first row of a sequence, so a sequence that goes on has to be there from its beginning. Throws Error.
     Predictions predict(Csv const& table, std::optional<std::uint64_t> seed = {}) const;
 
   private:
@@ -281,6 +284,9 @@ std::string format_model(std::string const& name, std::string const& text);
 std::string read_file(std::string const& name);
 /// Writes a whole file, beside its place and then into it. Throws Error.
 void save_file(std::filesystem::path const& path, std::string_view text);
+
+/// Throws Error if writing the file would replace one of a run's own: its draws, summary, predictions or config.json.
+void check_not_of_run(std::filesystem::path const& file);
 
 /// The one of the candidates that `name` was most likely meant to be, if any is near.
 std::optional<std::string> nearest(std::string_view name, std::vector<std::string> const& candidates);

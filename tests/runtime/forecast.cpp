@@ -97,6 +97,26 @@ TEST_CASE("forecast: the table that was fitted gets the predictions of the fit, 
     fit.write(folder);
     Fit const again = Fit::open(folder);
     check_same(again.predict({.text = groups_table()}).cells(), fit.predictions());
+    REQUIRE(again.predictions().size() == fit.predictions().size());
+    for (std::size_t i = 0; i < fit.predictions().size(); ++i) {
+        PredictedCell const& written = fit.predictions()[i];
+        PredictedCell const& read = again.predictions()[i];
+        CHECK(read.sequence == written.sequence);
+        CHECK(read.time == written.time);
+        CHECK(read.output == written.output);
+        CHECK(std::isnan(read.observed) == std::isnan(written.observed));
+        CHECK(read.mean == doctest::Approx(written.mean).epsilon(1e-7));
+        CHECK(read.q95 == doctest::Approx(written.q95).epsilon(1e-7));
+    }
+    for (std::string const name : {"config.json", "chain_1.csv", "summary.csv", "predictions.csv"}) {
+        try {
+            bam::check_not_of_run(folder / name);
+            FAIL("it may be written");
+        } catch (bam::Error const& error) {
+            CHECK(error.report().diagnostics().front().code == 537);
+        }
+    }
+    CHECK_NOTHROW(bam::check_not_of_run(folder / "new.csv"));
     CHECK(again["mu"].mean == fit["mu"].mean);
     CHECK(again["theta[g3]"].q95 == fit["theta[g3]"].q95);
     std::filesystem::remove_all(folder);
@@ -197,6 +217,107 @@ table { seq = id; t = day; y = y }
     double const precision = (1 + 0.81) / 0.25;
     CHECK(cell.sd == doctest::Approx(1 / std::sqrt(precision)).epsilon(0.03));
     CHECK(std::abs(cell.mean - 0.9 * (2 + 4) / 1.81) < 5 / std::sqrt(precision * 20000));
+}
+
+TEST_CASE("forecast: missing outputs of a new sequence are drawn given those observed before and after them") {
+    Program const program = Program::from_text(R"(
+dims { sequence seq; time t }
+data { y[seq, t] missing }
+param { c ~ normal(0, 0.0000001) }
+observe { y[t > 0] ~ normal(0.9 * y[t-1] + c, 0.5) }
+table { seq = id; t = day; y = y }
+)");
+    Fit const fit = program.fit({.text = "id,day,y\na,0,1\na,1,2\n"}, {.num_warmup = 100, .num_samples = 5000});
+    Predictions const predictions = fit.predict({.text = "id,day,y\nb,0,1\nb,1,\nb,2,\nb,3,6\nb,4,\n"});
+    REQUIRE(predictions.cells().size() == 4);
+    // Of (y1, y2): precision [[1.81, -0.9], [-0.9, 1.81]] / 0.25, linear (0.9 * 1, 0.9 * 6) / 0.25.
+    double const determinant = 1.81 * 1.81 - 0.81;
+    double const means[] = {(1.81 * 0.9 + 0.9 * 5.4) / determinant, (0.9 * 0.9 + 1.81 * 5.4) / determinant};
+    double const sd = std::sqrt(0.25 * 1.81 / determinant);
+    for (std::size_t k = 0; k < 2; ++k) {
+        PredictedCell const& cell = predictions.cells()[k];
+        CHECK(std::abs(cell.mean - means[k]) < 5 * sd / std::sqrt(20000));
+        CHECK(cell.sd == doctest::Approx(sd).epsilon(0.03));
+    }
+    CHECK(std::abs(predictions.cells()[3].mean - 5.4) < 5 * 0.5 / std::sqrt(20000));
+    CHECK(predictions.cells()[3].sd == doctest::Approx(0.5).epsilon(0.03));
+}
+
+// The fit draws missing cells one after another along with the parameters, a prediction draws them at once for each draw of these: two ways
+// to the same distribution.
+TEST_CASE("forecast: gaps of the table that was fitted are predicted as the fit did") {
+    auto const folder = std::filesystem::path(BAM_TEST_DIR) / "studies";
+    for (auto const& [model, table] : {std::pair{"two_gaps.bam", "small.csv"}, std::pair{"ar.bam", "series.csv"}}) {
+        CAPTURE(model);
+        Csv const csv = Csv::read((folder / table).string());
+        Fit const fit = Program::from_file((folder / model).string()).fit(csv, {.num_warmup = 500, .num_samples = 10000});
+        auto const again = fit.predict(csv).cells();
+        REQUIRE(again.size() == fit.predictions().size());
+        std::size_t gaps = 0;
+        for (std::size_t i = 0; i < again.size(); ++i) {
+            PredictedCell const& cell = fit.predictions()[i];
+            if (!std::isnan(cell.observed)) continue;
+            ++gaps;
+            CAPTURE(i);
+            // Both are of 40 000 draws; one in ten counts, as those of the fit depend on one another.
+            CHECK(std::abs(again[i].mean - cell.mean) < 5 * cell.sd * std::sqrt(2.0 / 4000));
+            CHECK(std::abs(again[i].sd / cell.sd - 1) < 5 * std::sqrt(1.0 / 4000));
+        }
+        CHECK(gaps > 2);
+    }
+}
+
+TEST_CASE("forecast: missing outputs that cannot be drawn with what looks back at them are refused") {
+    auto const code_of = [](char const* model, char const* table, char const* later) {
+        Fit const fit = Program::from_text(model).fit({.text = table}, {.chains = 1, .num_warmup = 20, .num_samples = 20});
+        try {
+            fit.predict({.text = later});
+        } catch (bam::Error const& error) {
+            CHECK(error.exit_code() == 65);
+            return error.report().diagnostics().front().code;
+        }
+        return 0;
+    };
+    char const* const product = R"(
+dims { sequence seq; time t }
+data { y[seq, t] missing; z[seq, t] missing }
+param { b ~ normal(0, 1); c ~ normal(0, 1); s ~ half_cauchy(1) }
+observe { y[t] ~ normal(b * y[t-1] * z[t-1], s); z[t] ~ normal(c, s) }
+table { seq = id; t = day; y = y; z = z }
+)";
+    char const* const two = "id,day,y,z\na,0,1,2\na,1,2,1\na,2,1.5,1.7\n";
+    CHECK(code_of(product, two, "id,day,y,z\nb,0,,\nb,1,,\n") == 485);
+    CHECK(code_of(product, two, "id,day,y,z\nb,0,,1\nb,1,,2\n") == 0);
+    char const* const prior = R"(
+dims { sequence seq; time t }
+data { y[seq, t] missing }
+param { m[seq, t] ~ normal(0.5 * y[t-1], 1); s ~ half_cauchy(1) }
+observe { y[t] ~ normal(m, s) }
+table { seq = id; t = day; y = y }
+)";
+    char const* const one = "id,day,y\na,0,1\na,1,2\na,2,1.5\n";
+    CHECK(code_of(prior, one, "id,day,y\nb,0,1\nb,1,\nb,2,\n") == 485);
+    CHECK(code_of(prior, one, "id,day,y\na,0,1\na,1,\na,2,1.5\n") == 0);
+}
+
+TEST_CASE("forecast: a mean that is infinite in the unit of the table is left out, and the quantiles stay") {
+    Program const program = Program::from_text(R"(
+dims { sequence seq }
+data { y[seq] missing }
+param { theta[seq] ~ normal(0, 1000); sigma ~ half_normal(0.5) }
+observe { y ~ normal(theta, sigma) }
+table { seq = id; y = log(y) }
+)");
+    Fit const fit = program.fit({.text = "id,y\na,2\nb,3\n"}, {.num_warmup = 50, .num_samples = 500});
+    Predictions const predictions = fit.predict({.text = "id\nnew\n"});
+    PredictedCell const& cell = predictions.cells().at(0);
+    CHECK(std::isnan(cell.mean));
+    CHECK(std::isnan(cell.sd));
+    CHECK(cell.q5 < cell.q50);
+    REQUIRE(predictions.notes().size() == 1);
+    CHECK(predictions.notes().front().find("no finite mean") != std::string::npos);
+    CHECK(predictions.csv().find(",,,") != std::string::npos);
+    CHECK(predictions.json().find("\"mean\": null") != std::string::npos);
 }
 
 TEST_CASE("forecast: what nothing is known of is refused") {
