@@ -2,6 +2,8 @@
 //   BAM0480  a missing cell of an output that the model computes with
 //   BAM0481  a scale whose posterior has no finite integral
 //   BAM0486  data that no column is bound to
+//   BAM0487  data used as a spread that are not above 0
+//   BAM0488  missing cells of an output that means look back at, and that no statement speaks of
 #include "prepare.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -93,7 +96,8 @@ class Preparer {
 
     std::vector<OutputCount> count_outputs(Layout const& layout, Bound const& bound) const;
     /// `bound` as read, with its missing cells.
-    void report_missing_inputs(Problem const& problem, Bound const& bound, bool is_forecast);
+    void report_missing_inputs(Problem const& problem, Bound const& bound);
+    void report_spreads(Layout const& layout, Bound const& bound);
     void report_improper_scales(Problem const& problem);
 
   private:
@@ -101,6 +105,8 @@ class Preparer {
     using Excused = std::function<bool(std::size_t entry)>;
     Places find_used_missing(Layout const& layout, Bound const& bound, std::size_t variable, std::set<std::size_t> const& lags,
                              Excused const& is_excused) const;
+    void report_used_missing(Problem const& problem, Bound const& bound, std::size_t variable, std::set<std::size_t> const& lags);
+    void report_unspoken(Problem const& problem, Bound const& bound, std::size_t variable, std::set<std::size_t> const& lags);
     Span place(Variable const& variable, std::size_t component, std::size_t row) const;
 
     Table const& table_;
@@ -152,32 +158,96 @@ Places Preparer::find_used_missing(Layout const& layout, Bound const& bound, std
     return places;
 }
 
-void Preparer::report_missing_inputs(Problem const& problem, Bound const& bound, bool is_forecast) {
+void Preparer::report_missing_inputs(Problem const& problem, Bound const& bound) {
     Plan const& plan = problem.plan;
-    Layout const& layout = plan.layout;
     Lags const lags = find_lags(plan);
     Lags const report_lags = find_report_lags(plan);
-    for (std::size_t v = 0; v < layout.variables.size(); ++v) {
-        Variable const& variable = layout.variables[v];
-        if (!is_output(layout, v)) continue;
-        bool const is_drawn = is_augmented(plan, v);
+    for (std::size_t v = 0; v < plan.layout.variables.size(); ++v) {
+        if (!is_output(plan.layout, v)) continue;
         std::set<std::size_t> used = lags[v];
-        if (!is_drawn) used.insert(report_lags[v].begin(), report_lags[v].end());
-        // What is drawn needs a statement to be drawn from; in a fit, later steps can take its place.
-        auto const is_excused = [&](std::size_t entry) {
-            if (!is_drawn || used.contains(0)) return false;
-            if (!is_forecast) return true;
-            for (std::size_t f = 0; f < layout.factors.size(); ++f)
-                if (layout.factors[f].target == v && (problem.masks[f].empty() || problem.masks[f][entry] > 0)) return true;
-            return false;
-        };
-        Places places = find_used_missing(layout, bound, v, used, is_excused);
+        if (is_augmented(plan, v) && !used.contains(0)) {
+            report_unspoken(problem, bound, v, used);
+            continue;
+        }
+        if (!is_augmented(plan, v)) used.insert(report_lags[v].begin(), report_lags[v].end());
+        report_used_missing(problem, bound, v, used);
+    }
+}
+
+void Preparer::report_used_missing(Problem const& problem, Bound const& bound, std::size_t v, std::set<std::size_t> const& lags) {
+    Layout const& layout = problem.plan.layout;
+    Variable const& variable = layout.variables[v];
+    Places places = find_used_missing(layout, bound, v, lags, [](std::size_t) { return false; });
+    if (places.count() == 0) return;
+    std::string const where = places.count() == 1 ? "is missing" : fmt::format("is missing in {} places", places.count());
+    places.report(480, fmt::format("`{}` {} where the model computes with it", variable.name, where),
+                  {fmt::format("a mean or a report is computed from these values of `{}`, so they have to be there", variable.name),
+                   "fill the gaps in, or let each sequence begin after its last gap"},
+                  {{variable.span, "declared here"}}, diagnostics_);
+}
+
+/// What is drawn needs a statement to be drawn from. Without one its prior would be flat, which nobody has said.
+void Preparer::report_unspoken(Problem const& problem, Bound const& bound, std::size_t v, std::set<std::size_t> const& lags) {
+    Layout const& layout = problem.plan.layout;
+    Variable const& variable = layout.variables[v];
+    Places places = find_used_missing(layout, bound, v, lags, [&](std::size_t entry) {
+        for (std::size_t f = 0; f < layout.factors.size(); ++f)
+            if (layout.factors[f].target == v && (problem.masks[f].empty() || problem.masks[f][entry] > 0)) return true;
+        return false;
+    });
+    if (places.count() == 0) return;
+    std::vector<Label> more{{variable.span, "declared here"}};
+    std::size_t first_step = std::numeric_limits<std::size_t>::max();
+    for (FactorLayout const& factor : layout.factors) {
+        if (factor.target != v) continue;
+        more.push_back({factor.span, "this speaks of others"});
+        first_step = std::min(first_step, factor.region.first_step);
+    }
+    std::string const cells = first_step > 0 && layout.time ? fmt::format("[{} < {}]", layout.dims[*layout.time].name, first_step) : "";
+    std::string const where = places.count() == 1 ? "a cell" : fmt::format("{} cells", places.count());
+    places.report(488, fmt::format("`{}` is missing in {} that later steps look back at and no statement speaks of", variable.name, where),
+                  {fmt::format("fill the gaps in, let each sequence begin after them, or say what is known, as in `{}{} ~ normal(0, 1)`",
+                               variable.name, cells)},
+                  std::move(more), diagnostics_);
+}
+
+/// A known standard error of 0 would be an observation without error: infinite weight.
+void Preparer::report_spreads(Layout const& layout, Bound const& bound) {
+    Grid const& grid = bound.grid;
+    std::set<std::pair<std::size_t, std::size_t>> seen;  // variable, entry
+    for (FactorLayout const& factor : layout.factors) {
+        if (!factor.scale || layout.variables[*factor.scale].kind != VariableKind::Data) continue;
+        Variable const& target = layout.variables[factor.target];
+        Variable const& spread = layout.variables[*factor.scale];
+        bool const has_steps = target.extent == Extent::Time || target.extent == Extent::Cell;
+        bool const has_sequences = target.extent == Extent::Sequence || target.extent == Extent::Cell;
+        FactorRegion const& region = factor.region;
+        Places places;
+        for_each_entry(grid, target.extent, [&](std::size_t s, std::size_t t, std::size_t) {
+            if (has_steps && (t < region.first_step || t > region.last_step)) return;
+            if (has_sequences && region.sequence && bound.sequence_labels[s] != *region.sequence) return;
+            for (std::size_t c = 0; c < target.components; ++c) {
+                if (!region.components.empty() && !region.components[c]) continue;
+                std::size_t const component = factor.scale_component[c];
+                std::size_t const index = spread.extent == Extent::Cell       ? grid.cell(s, t)
+                                          : spread.extent == Extent::Sequence ? s
+                                          : spread.extent == Extent::Time     ? t
+                                                                              : 0;
+                std::size_t const entry = component * grid.size(spread.extent) + index;
+                double const value = bound.data[*factor.scale][entry];
+                if (value > 0 || !seen.insert({*factor.scale, entry}).second) continue;
+                places.add(
+                    place(spread, component, bound.rows[grid.cell(s, t)]),
+                    fmt::format("{} in {}", std::isnan(value) ? "missing" : fmt::format("{}", value), describe_cell(layout, bound, s, t)));
+            }
+        });
         if (places.count() == 0) continue;
-        std::string const where = places.count() == 1 ? "is missing" : fmt::format("is missing in {} places", places.count());
-        places.report(480, fmt::format("`{}` {} where the model computes with it", variable.name, where),
-                      {fmt::format("a mean or a report is computed from these values of `{}`, so they have to be there", variable.name),
-                       "fill the gaps in, or let each sequence begin after its last gap"},
-                      {{variable.span, "declared here"}}, diagnostics_);
+        char const* const what = factor.spread == SpreadKind::Sd         ? "an sd"
+                                 : factor.spread == SpreadKind::Variance ? "a variance"
+                                                                         : "a precision";
+        places.report(487, fmt::format("`{}` is used as {} and is not above 0", spread.name, what),
+                      {"an observation without error would have infinite weight: correct the table, or leave the row out"},
+                      {{factor.span, "used here"}}, diagnostics_);
     }
 }
 
@@ -238,8 +308,9 @@ std::unique_ptr<PreparedTable> prepare(Compiled const& compiled, Source const& t
     prepared->rows = table->rows();
     Preparer preparer(*table, diagnostics);
     prepared->outputs = preparer.count_outputs(*layout, *bound);
+    preparer.report_spreads(*layout, *bound);
     plan_sweep(compiled, *layout, *bound, prepared->problem);
-    preparer.report_missing_inputs(prepared->problem, *bound, options.outputs_may_be_absent);
+    preparer.report_missing_inputs(prepared->problem, *bound);
     if (!options.outputs_may_be_absent) preparer.report_improper_scales(prepared->problem);
     return has_error(diagnostics) ? nullptr : std::move(prepared);
 }

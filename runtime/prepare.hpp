@@ -26,7 +26,7 @@ struct PreparedTable {
     std::vector<OutputCount> outputs;
 };
 
-/// Reads the table, which is source number `source`, binds it and plans the sweep. Reports BAM0480, BAM0481 (listed in prepare.cpp) and
+/// Reads the table, which is source number `source`, binds it and plans the sweep. Reports BAM0480 and others (listed in prepare.cpp) and
 /// what the layout, the table and the binding have to say.
 std::unique_ptr<PreparedTable> prepare(Compiled const& compiled, Source const& table, std::uint32_t source, TableFormat format,
                                        BindOptions const& options, Diagnostics& diagnostics);
