@@ -1,9 +1,12 @@
 // Codes of this file:
 //   BAM0482  numbers that cannot be drawn: the data and the priors do not determine them
+//   BAM0489  outputs that are fitted exactly: their spread goes to 0
 //   BAM0506  a quantity that the run does not have
+//   BAM0508  more draws than the machine has memory for
 #include "fit.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -78,19 +81,54 @@ RunConfig make_config(Prepared::Parts const& prepared, FitOptions const& options
     return config;
 }
 
-Run run_or_explain(Problem const& problem, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop) {
+Error explain_exact_fit(Prepared::Parts const& prepared, std::uint32_t scale) {
+    Variable const& variable = prepared.table->problem.plan.layout.variables[scale];
+    Diagnostic diagnostic{489,
+                          Severity::Error,
+                          fmt::format("`{}` goes to 0: the outputs are fitted exactly", variable.name),
+                          {{variable.span, "its posterior has no finite integral"}},
+                          {"are the outputs constant, or computed from the inputs?",
+                           fmt::format("if that is what they are, say how exact they are, such as `{} fixed 0.01`", variable.name)}};
+    return Error(make_report(prepared.program->sources, {std::move(diagnostic)}), exit_data);
+}
+
+/// Better known before the run than in its middle.
+void check_memory(Problem const& problem, FitOptions const& options) {
+    double entries = 0;
+    for (Variable const& variable : problem.plan.layout.variables)
+        if (variable.kind != VariableKind::Data)
+            entries += static_cast<double>(variable.components * problem.bound.grid.size(variable.extent));
+    double const draws =
+        static_cast<double>(options.chains) * (static_cast<double>(options.num_samples) / static_cast<double>(options.thin));
+    double const bytes = sizeof(double) * entries * draws;
+    double const memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+    if (bytes < memory) return;
+    constexpr double gib = 1 << 30;
+    throw Error(
+        Diagnostic{508,
+                   Severity::Error,
+                   fmt::format("the draws would take {:.0f} GiB, and the machine has {:.0f} GiB of memory", bytes / gib, memory / gib),
+                   {},
+                   {"fewer --num-samples, or every N-th of them only, with --thin N"}},
+        exit_usage);
+}
+
+Run run_or_explain(Prepared::Parts const& prepared, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop) {
     auto const explain = [](std::string message) {
         return Error(Diagnostic{482,
                                 Severity::Error,
                                 std::move(message),
                                 {},
-                                {"columns of very different sizes have that effect, too: bring them to about size 1 in the table section"}},
+                                {"give it a proper prior, or leave out what says the same",
+                                 "columns of very different sizes have that effect, too: bring them to about size 1 in the table section"}},
                      exit_data);
     };
     try {
-        return run_chains(problem, options, progress, std::move(stop));
+        return run_chains(prepared.table->problem, options, progress, std::move(stop));
     } catch (NumericalTrouble const& trouble) {
         throw explain(trouble.what());
+    } catch (ExactFit const& fit) {
+        throw explain_exact_fit(prepared, fit.variable);
     } catch (std::domain_error const& trouble) {
         throw explain(fmt::format("a scale cannot be drawn: {}; give it a proper prior", trouble.what()));
     }
@@ -141,6 +179,7 @@ std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOp
     // What was left to the program is said in the record of the run.
     options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));
+    check_memory(prepared.table->problem, options);
     ChainProgress chain_progress;
     if (progress)
         chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup) {
@@ -149,7 +188,7 @@ std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOp
     auto parts = std::make_shared<Fit::Parts>();
     parts->program = prepared.program;
     parts->config = make_config(prepared, options);
-    parts->run = run_or_explain(prepared.table->problem, to_chain_options(options), chain_progress, std::move(stop));
+    parts->run = run_or_explain(prepared, to_chain_options(options), chain_progress, std::move(stop));
     std::vector<Chain> chains = std::move(parts->run.chains);
     parts->run.chains.clear();
     for (std::size_t c = 0; c < chains.size(); ++c) {

@@ -4,20 +4,24 @@
 
 #include "block_sampler.hpp"
 #include "normal_equations.hpp"
+#include "undetermined.hpp"
 
 namespace bam {
 namespace {
 
-[[noreturn]] void fail(Variable const& variable) {
+[[noreturn]] void fail(BlockContext const& context, std::vector<std::uint32_t> const& components, Eigen::MatrixXd const& precision) {
+    Layout const& layout = context.plan.layout;
+    Variable const& variable = layout.variables[context.block.variable];
     throw NumericalTrouble("the full conditional of " + variable.name +
-                           " has no finite variance: the data do not determine it and its prior does not either; give it a proper prior");
+                           " has no finite variance: " + explain_undetermined(precision, components, variable, layout));
 }
 
 /// A block without sequence or time dim.
 class JointSampler : public BlockSampler {
   public:
     explicit JointSampler(BlockContext const& context)
-        : block_(context.block),
+        : context_(context),
+          block_(context.block),
           variable_(context.plan.layout.variables[context.block.variable]),
           values_(context.state.values[context.block.variable]),
           priors_(context.plan, context.block, context.inputs, context.factors),
@@ -37,18 +41,25 @@ class JointSampler : public BlockSampler {
             Eigen::VectorXd& linear = equations_.linear(g);
             priors_.add_to(components, 0, precision, linear);
             if (row_size_ < components.size()) {
-                draw_rows(components, precision, linear, normals);
+                draw_rows(g, precision, linear, normals);
                 continue;
             }
             for (std::size_t i = 0; i < components.size(); ++i) present_(static_cast<Eigen::Index>(i)) = values_[components[i]];
-            if (!draw_normal(precision, linear, present_, relaxation_, normals)) fail(variable_);
+            if (!draw_normal(precision, linear, present_, relaxation_, normals)) fail(g);
             for (std::size_t i = 0; i < components.size(); ++i) values_[components[i]] = linear(static_cast<Eigen::Index>(i));
         }
     }
 
   private:
-    void draw_rows(std::vector<std::uint32_t> const& components, Eigen::MatrixXd& precision, Eigen::VectorXd& linear,
-                   NormalSource& normals) {
+    /// The factor stands where the precision was, so that is summed up again.
+    [[noreturn]] void fail(std::size_t g) {
+        equations_.accumulate();
+        priors_.add_to(block_.groups[g], 0, equations_.precision(g), equations_.linear(g));
+        bam::fail(context_, block_.groups[g], equations_.precision(g));
+    }
+
+    void draw_rows(std::size_t g, Eigen::MatrixXd& precision, Eigen::VectorXd& linear, NormalSource& normals) {
+        auto const& components = block_.groups[g];
         auto const size = static_cast<Eigen::Index>(row_size_);
         for (Eigen::Index first = 0; first < linear.size(); first += size) {
             auto row = linear.segment(first, size);
@@ -60,11 +71,12 @@ class JointSampler : public BlockSampler {
                 }
             }
             for (Eigen::Index i = 0; i < size; ++i) present_(i) = values_[components[static_cast<std::size_t>(first + i)]];
-            if (!draw_normal(precision.block(first, first, size, size), row, present_.head(size), relaxation_, normals)) fail(variable_);
+            if (!draw_normal(precision.block(first, first, size, size), row, present_.head(size), relaxation_, normals)) fail(g);
             for (Eigen::Index i = 0; i < size; ++i) values_[components[static_cast<std::size_t>(first + i)]] = row(i);
         }
     }
 
+    BlockContext context_;
     BlockPlan const& block_;
     Variable const& variable_;
     std::vector<double>& values_;
@@ -80,7 +92,8 @@ class JointSampler : public BlockSampler {
 class SpreadSampler : public BlockSampler {
   public:
     explicit SpreadSampler(BlockContext const& context)
-        : block_(context.block),
+        : context_(context),
+          block_(context.block),
           variable_(context.plan.layout.variables[context.block.variable]),
           grid_(context.inputs.bound.grid),
           size_(grid_.size(variable_.extent)),
@@ -161,18 +174,27 @@ class SpreadSampler : public BlockSampler {
     void draw_one(std::size_t g, std::size_t index, NormalSource& normals) {
         auto const& components = block_.groups[g];
         auto const d = static_cast<Eigen::Index>(components.size());
+        auto precision = precision_.topLeftCorner(d, d);
+        auto linear = linear_.head(d);
+        if (is_absent(index)) return;
+        gather(g, index);
+        for (Eigen::Index i = 0; i < d; ++i) present_(i) = values_[components[static_cast<std::size_t>(i)] * size_ + index];
+        if (!draw_normal(precision, linear, present_.head(d), relaxation_, normals)) {
+            gather(g, index);  // the factor stands where the precision was
+            fail(context_, components, precision);
+        }
+        for (Eigen::Index i = 0; i < d; ++i) values_[components[static_cast<std::size_t>(i)] * size_ + index] = linear(i);
+    }
+
+    /// The system of one group at one index.
+    void gather(std::size_t g, std::size_t index) {
+        auto const d = static_cast<Eigen::Index>(block_.groups[g].size());
         double const* sums = sums_[g].data() + index;
         for (Eigen::Index i = 0; i < d; ++i) {
             for (Eigen::Index j = 0; j <= i; ++j, sums += size_) precision_(i, j) = *sums;
         }
         for (Eigen::Index i = 0; i < d; ++i, sums += size_) linear_(i) = *sums;
-        auto precision = precision_.topLeftCorner(d, d);
-        auto linear = linear_.head(d);
-        if (is_absent(index)) return;
-        priors_.add_to(components, index, precision, linear);
-        for (Eigen::Index i = 0; i < d; ++i) present_(i) = values_[components[static_cast<std::size_t>(i)] * size_ + index];
-        if (!draw_normal(precision, linear, present_.head(d), relaxation_, normals)) fail(variable_);
-        for (Eigen::Index i = 0; i < d; ++i) values_[components[static_cast<std::size_t>(i)] * size_ + index] = linear(i);
+        priors_.add_to(block_.groups[g], index, precision_.topLeftCorner(d, d), linear_.head(d));
     }
 
     /// Entries before the first step of `b[t > 0]` do not exist.
@@ -182,6 +204,7 @@ class SpreadSampler : public BlockSampler {
                index < grid_.offsets[std::min(variable_.first_step, grid_.steps)];
     }
 
+    BlockContext context_;
     BlockPlan const& block_;
     Variable const& variable_;
     Grid const& grid_;

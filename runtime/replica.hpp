@@ -7,6 +7,7 @@
 
 #include "augment.hpp"
 #include "block_sampler.hpp"
+#include "exact_fit.hpp"
 #include "factors.hpp"
 #include "orbit.hpp"
 #include "plan.hpp"
@@ -40,7 +41,7 @@ class Replica {
     /// `start` numbers the attempt.
     void start(std::uint64_t start, bool as_wide = false);
     /// Every block, every scale and every orbit once. `index` names the random numbers: the same index from the same state gives the same
-    /// bits.
+    /// bits. Throws NumericalTrouble and ExactFit.
     void sweep(std::uint64_t index);
 
     State const& state() const { return state_; }
@@ -74,6 +75,7 @@ class Replica {
     std::vector<std::unique_ptr<Priors>> priors_;          ///< per block of the plan that an orbit moves, else null
     std::vector<std::unique_ptr<OrbitMoves>> orbits_;
     std::vector<std::unique_ptr<Augmentation>> augmentations_;
+    ExactFitWatch exact_fit_;
     double log_joint_ = 0;
     double log_likelihood_ = 0;
 };

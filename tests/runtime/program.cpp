@@ -114,6 +114,7 @@ TEST_CASE("program: options that no run can have are refused") {
     CHECK(code_of([&] { prepared.fit({.chains = 0}); }) == 507);
     CHECK(code_of([&] { prepared.fit({.num_samples = 0}); }) == 507);
     CHECK(code_of([&] { prepared.fit({.thin = 0}); }) == 507);
+    CHECK(code_of([&] { prepared.fit({.num_samples = std::size_t{1} << 50}); }) == 508);  // draws of petabytes
 }
 
 TEST_CASE("program: dims can be set, and sets of priors chosen") {

@@ -1,0 +1,35 @@
+// Outputs that are fitted exactly: the spread of their observations goes to 0, and the posterior has no finite integral.
+#pragma once
+
+#include <stdexcept>
+#include <vector>
+
+#include "factors.hpp"
+
+namespace bam {
+
+struct Problem;
+
+/// Thrown by a sweep whose residuals are no more than rounding.
+struct ExactFit : std::runtime_error {
+    explicit ExactFit(std::uint32_t of) : std::runtime_error("the outputs are fitted exactly"), variable(of) {}
+    std::uint32_t variable;  ///< the scale
+};
+
+/// Watches the learnt scales of observations under priors that allow 0 (half_cauchy, half_normal, flat). Near 0 the posterior of such an sd
+/// is s^(p-n) exp(-SSE / 2 s^2), of n cells and p coefficients that fit them: an SSE of 0 leaves no finite integral.
+class ExactFitWatch {
+  public:
+    explicit ExactFitWatch(Problem const& problem);
+    /// Throws ExactFit. `factors`: scored.
+    void check(Factors const& factors) const;
+
+  private:
+    struct Watched {
+        ScaleLayout const* scale = nullptr;
+        std::vector<double> rounding;  ///< per entry: the sum of squares that rounding leaves; negative where the prior keeps away from 0
+    };
+    std::vector<Watched> watched_;
+};
+
+}  // namespace bam

@@ -1,0 +1,17 @@
+// Why a normal draw failed: the entries of a block that nothing tells apart.
+#pragma once
+
+#include <Eigen/Core>
+#include <string>
+#include <vector>
+
+#include "plan.hpp"
+
+namespace bam {
+
+/// "nothing tells `b[one]` and `b[year]` apart": the entries of the direction in which a precision (lower triangle) is weakest, scaled to a
+/// unit diagonal. `components`: of the variable, one per row.
+std::string explain_undetermined(Eigen::MatrixXd const& precision, std::vector<std::uint32_t> const& components, Variable const& variable,
+                                 Layout const& layout);
+
+}  // namespace bam
