@@ -229,7 +229,7 @@ class Bindings {
                                               Severity::Error,
                                               fmt::format("--dim {}: its labels come from the table section", d.name),
                                               {{s.span, "a list of columns has its length"}},
-                                              {}});
+                                              {fmt::format("leave --dim {} out", d.name)}});
         }
         if (s.rhs.kind != ExprKind::List) {
             workspace_.error(143, s.rhs.span, fmt::format("the columns of `{}` are a list", d.name), "",

@@ -125,11 +125,24 @@ class Kinds {
 
     std::string const& name(SymbolId symbol) const { return model_.symbols[symbol].name; }
 
+    /// A prior that fits the use.
+    static std::string fitting(Spread spread) {
+        return spread == Spread::Variance ? "inverse_gamma(3, 1)" : spread == Spread::Precision ? "gamma(3, 1)" : "half_normal(1)";
+    }
+
     void refuse_mixture(SymbolId symbol, PriorStatement const& of_scale, PriorStatement const& normal) {
         model_.symbols[symbol].kind = SymbolKind::Scale;
+        if (normal.is_own && !of_scale.is_own) {  // the model's own prior is taken to be right
+            Diagnostic& d = workspace_.error(131, of_scale.statement->rhs.span, fmt::format("`{}` has priors of two sorts", name(symbol)),
+                                             "this is for a scale");
+            d.labels.push_back({normal.statement->rhs.span, "this is for a coefficient"});
+            d.notes.push_back(hint("normal(0, 1)"));
+            return;
+        }
         Diagnostic& d = workspace_.error(131, normal.statement->rhs.span, fmt::format("`{}` has priors of two sorts", name(symbol)),
                                          "this is for a coefficient");
         d.labels.push_back({of_scale.statement->rhs.span, "this is for a scale"});
+        if (!normal.is_own && of_scale.is_own) d.notes.push_back(hint(fitting(spread_of(of_scale.distribution->family))));
     }
 
     void refuse_normal(SymbolId symbol, PriorStatement const& normal, SpreadUse const& use) {
@@ -138,18 +151,23 @@ class Kinds {
                              fmt::format("`{}` is used as {}, so its prior cannot be normal", name(symbol), in_words(use.spread)),
                              "a normal may be negative");
         d.labels.push_back({use.span, fmt::format("used as {} here", in_words(use.spread))});
-        d.notes.push_back(hint(use.spread == Spread::Variance    ? "inverse_gamma(3, 1)"
-                               : use.spread == Spread::Precision ? "gamma(3, 1)"
-                                                                 : "half_normal(1)"));
+        d.notes.push_back(hint(fitting(use.spread)));
     }
 
     void refuse_use(SymbolId symbol, PriorStatement const& prior, SpreadUse const& use) {
         Family const family = prior.distribution->family;
         Spread const wanted = spread_of(family);
         std::string const text = workspace_.text(prior.statement->rhs.span);
-        Diagnostic& d = workspace_.error(
-            131, use.argument_span,
-            fmt::format("`{}` is used as {}, but its prior is one of {}", name(symbol), in_words(use.spread), in_words(wanted)));
+        std::string const message =
+            fmt::format("`{}` is used as {}, but its prior is one of {}", name(symbol), in_words(use.spread), in_words(wanted));
+        if (!prior.is_own) {  // the model is as it is, and other priors hold for it: this one has to fit
+            Diagnostic& d =
+                workspace_.error(131, prior.statement->rhs.span, message, fmt::format("`{}` is a prior of {}", text, in_words(wanted)));
+            d.labels.push_back({use.span, fmt::format("used as {} here", in_words(use.spread))});
+            d.notes.push_back(hint(fitting(use.spread)));
+            return;
+        }
+        Diagnostic& d = workspace_.error(131, use.argument_span, message);
         d.labels.push_back({prior.statement->rhs.span, fmt::format("`{}` is a prior of {}", text, in_words(wanted))});
         d.notes.push_back(hint(fmt::format("{} = {}", name_of(wanted), workspace_.text(use.span))));
     }

@@ -1,5 +1,6 @@
 // Codes of this file:
 //   BAM0208  a dim whose size nobody says
+//   BAM0513  more entries than bam can draw
 #include "layout.hpp"
 
 #include <fmt/core.h>
@@ -33,12 +34,18 @@ ScalePriorFamily family_of(ScaleFamily family) {
     return ScalePriorFamily::Flat;
 }
 
+/// More would take hours a sweep and gigabytes a chain: a draw factors a matrix of that order.
+constexpr std::size_t most_drawn_together = 10000;
+constexpr std::size_t most_entries = 1000000;
+
 class LayoutBuilder {
   public:
     LayoutBuilder(Model const& model, Diagnostics& diagnostics) : model_(model), diagnostics_(diagnostics), numbering_{model, {}} {}
 
     std::optional<LaidOut> run(Derivation const& derivation) {
         add_dims();
+        if (is_refused_) return std::nullopt;
+        for (Conditional const& conditional : derivation.blocks) check_size(conditional);
         if (is_refused_) return std::nullopt;
         for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol) add_variable(symbol);
         add_keys();
@@ -60,8 +67,7 @@ class LayoutBuilder {
                                                      : (dim.role == Role::Time ? DimLayout::Role::Time : DimLayout::Role::Sequence);
             if (dim.role == Role::Labelled) {
                 if (!dim.size) {
-                    report(208, dim.span, fmt::format("the size of dim `{}` is not known", dim.name),
-                           fmt::format("bind it in the table section, write `{0} = 2` in dims, or say --dim {0}=2", dim.name));
+                    report(208, dim.span, fmt::format("the size of dim `{}` is not known", dim.name), advice(dim));
                     continue;
                 }
                 result.size = *dim.size;
@@ -71,6 +77,38 @@ class LayoutBuilder {
             }
             layout_.dims.push_back(std::move(result));
         }
+    }
+
+    /// What data are over has the size of a list of columns, and nothing else will do.
+    std::string advice(Dim const& dim) const {
+        bool const has_columns = std::any_of(model_.symbols.begin(), model_.symbols.end(), [&](Symbol const& symbol) {
+            return symbol.kind == SymbolKind::Data &&
+                   std::any_of(symbol.dims.begin(), symbol.dims.end(), [&](DimId d) { return &model_.dims[d] == &dim; });
+        });
+        return has_columns ? fmt::format("the table section says which columns it has: `table {{ {} = [...] }}`", dim.name)
+                           : fmt::format("write `{0} = 2` in dims, or say --dim {0}=2", dim.name);
+    }
+
+    /// Before anything is made that has an item per entry.
+    void check_size(Conditional const& conditional) {
+        Symbol const& block = model_.symbols[conditional.block];
+        double entries = 1;  // sizes multiply beyond any whole number
+        double together = 1;
+        Dim const* largest = nullptr;
+        for (DimId const d : numbering_.labelled(conditional.block)) {
+            Dim const& dim = model_.dims[d];
+            auto const size = static_cast<double>(numbering_.size(d));
+            bool const is_joint = std::find(conditional.batch.begin(), conditional.batch.end(), d) == conditional.batch.end();
+            entries *= size;
+            if (is_joint) together *= size;
+            if (largest == nullptr || numbering_.size(d) > *largest->size) largest = &dim;
+        }
+        bool const is_dense = together > static_cast<double>(most_drawn_together);
+        if (!is_dense && entries <= static_cast<double>(most_entries)) return;
+        std::string const what =
+            is_dense ? fmt::format("{:.0f} entries of `{}` are drawn together, and {} can be", together, block.name, most_drawn_together)
+                     : fmt::format("`{}` has {:.0f} entries, and can have {}", block.name, entries, most_entries);
+        report(513, block.span, what, fmt::format("`{}` is {}: make it smaller", largest->name, *largest->size));
     }
 
     void add_variable(SymbolId id) {

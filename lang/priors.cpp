@@ -72,8 +72,9 @@ class Priors {
         for (auto const& [set, section] : sets_) names.push_back(set);
         if (!sets_.contains(name)) {
             Diagnostic d{511, Severity::Error, fmt::format("--priors {}: the model has no such set", name), {}, {}};
-            if (auto const near = nearest(name, names)) d.notes.push_back(fmt::format("perhaps --priors {}", *near));
+            if (auto const near = nearest(name, names)) d.notes.push_back(fmt::format("did you mean `{}`?", *near));
             d.notes.push_back(names.empty() ? "it has no prior sets at all" : "its prior sets are " + enumerate(names));
+            d.notes.emplace_back("the name of a file of priors ends in .bam, or has a / in it");
             workspace_.diagnostics.push_back(std::move(d));
             return;
         }

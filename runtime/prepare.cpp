@@ -277,11 +277,17 @@ bool report_unbound(Layout const& layout, Diagnostics& diagnostics) {
     for (Variable const& variable : layout.variables) {
         if (variable.kind != VariableKind::Data || variable.columns.size() == variable.components) continue;
         is_bound = false;
+        // The columns of what is over a labelled dim are bound to that dim.
+        std::vector<std::string> names;
+        for (std::uint16_t const d : variable.dims)
+            if (layout.dims[d].role == DimLayout::Role::Labelled) names.push_back(layout.dims[d].name + " = [...]");
+        std::string const entry = names.empty() ? variable.name + " = ..." : names.front();
         diagnostics.push_back({486,
                                Severity::Error,
                                fmt::format("no column is bound to `{}`", variable.name),
                                {{variable.span, "declared here"}},
-                               {fmt::format("the table section says which columns are what: `table {{ {} = ... }}`", variable.name)}});
+                               {names.size() > 1 ? "it has two labelled dims: no list of columns gives it its values"
+                                                 : fmt::format("the table section says which columns are what: `table {{ {} }}`", entry)}});
     }
     return is_bound;
 }

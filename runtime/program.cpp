@@ -185,7 +185,9 @@ Dump dump(Stage stage, std::string const& file, CompileOptions const& options) {
     std::string text = stage == Stage::Parse ? result.tree : result.model;
     if (stage == Stage::Plan) {
         Layout const* const layout = result.compiled ? result.compiled->layout(diagnostics) : nullptr;
-        text = layout == nullptr ? "" : result.compiled->print_plan(all_alike(*layout));
+        text = layout == nullptr ? ""
+                                 : "# as if no cell were missing; --data TABLE gives the plan for a table\n" +
+                                       result.compiled->print_plan(all_alike(*layout));
     }
     int const code = has_error(diagnostics) ? exit_code_of(diagnostics) : 0;
     return {std::move(text), make_report(sources, std::move(diagnostics)), code};

@@ -47,6 +47,7 @@ Condition condition_of(ChainDraws const& draws, QuantitySummary const& quantity)
     };
     if (!std::all_of(draws.values.begin(), draws.values.end(), [](double value) { return std::isfinite(value); }))
         return Condition::NotFinite;
+    if (draws.values.size() < 2) return Condition::Bad;  // one number says nothing of the others
     if (is_same(draws.values)) return Condition::Fixed;
     for (std::size_t chain = 0; chain < draws.chains; ++chain)
         if (draws.draws > 1 && is_same(draws.values.subspan(chain * draws.draws, draws.draws))) return Condition::Stuck;

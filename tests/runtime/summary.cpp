@@ -47,6 +47,13 @@ bool says(Verdict const& verdict, std::string const& part) { return to_text(verd
 
 }  // namespace
 
+TEST_CASE("verdict: one draw says of nothing that it is fixed") {
+    Verdict const verdict = judged(run_of(1, {0}));
+    CHECK(verdict.fixed.empty());
+    CHECK(!verdict.is_converged);
+    CHECK(says(verdict, "not judged: 1 draw per chain are too few"));
+}
+
 TEST_CASE("summary table: headings of stansummary, and decimals that the standard error supports") {
     std::vector<SummaryRow> const rows{
         row_of("sigma", {0.5203, 0.5191, 0.0262, 0.0258, 0.4771, 0.5649, 1.0004, 3210.4, 2890, 0.00104, 0.0007}),
