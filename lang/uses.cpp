@@ -138,19 +138,18 @@ class Uses {
                 fmt::format("inside a recurrence it may be the coefficient, from step 1 on: `{}[{}] * h[{}-1]`", parameter.name, t, t));
         else if (target == static_cast<SymbolId>(node.payload))
             d.notes.push_back(fmt::format("give its first step a prior of its own: `{} ~ normal(0, 1)` and `{} ~ ...`",
-                                          at_steps(parameter, "=", parameter.first_step), at_steps(parameter, ">", parameter.first_step)));
+                                          at_steps(parameter, fmt::format(" = {}", parameter.first_step)),
+                                          at_steps(parameter, fmt::format(" > {}", parameter.first_step))));
         else if (target)
             d.notes.push_back(fmt::format("start later: `{}[{} >= {}] ~ ...`", model_.symbols[*target].name, t, first));
-        d.notes.push_back(fmt::format("or give it a prior at every step: `{}[{}] ~ ...`", parameter.name, t));
+        d.notes.push_back(fmt::format("or give it a prior at every step: `{} ~ ...`", at_steps(parameter)));
     }
 
     /// `c[seq, t > 1]`
-    std::string at_steps(Symbol const& parameter, char const* relation, std::size_t step) const {
+    std::string at_steps(Symbol const& parameter, std::string const& which = "") const {
         std::string dims;
-        for (DimId const dim : parameter.dims) {
-            dims += (dims.empty() ? "" : ", ") + model_.dims[dim].name;
-            if (dim == model_.time) dims += fmt::format(" {} {}", relation, step);
-        }
+        for (DimId const dim : parameter.dims)
+            dims += (dims.empty() ? "" : ", ") + model_.dims[dim].name + (dim == model_.time ? which : "");
         return fmt::format("{}[{}]", parameter.name, dims);
     }
 

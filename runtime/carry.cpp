@@ -95,26 +95,8 @@ void CarryMap::find_columns(Problem const& problem, std::vector<DrawColumn> cons
 }
 
 void CarryMap::find_order(Plan const& plan) {
-    std::vector<bool> visited(plan.blocks.size(), false);
-    for (std::size_t b = 0; b < plan.blocks.size(); ++b) visit(plan, b, visited);
-}
-
-/// Depth first: what a prior reads comes before what it is the prior of.
-void CarryMap::visit(Plan const& plan, std::size_t b, std::vector<bool>& visited) {
-    if (visited[b]) return;
-    visited[b] = true;
-    BlockPlan const& block = plan.blocks[b];
-    auto const follow = [&](Pass const& pass) {
-        for (Register const& reg : pass.registers) {
-            if (reg.from != From::Variable || reg.index == block.variable) continue;
-            for (std::size_t other = 0; other < plan.blocks.size(); ++other)
-                if (plan.blocks[other].variable == reg.index) visit(plan, other, visited);
-        }
-    };
-    for (PriorPlan const& prior : block.priors) follow(prior.pass);
-    for (Equations const& equations : block.equations)
-        if (plan.layout.factors[equations.factor].target == block.variable) follow(equations.pass);
-    if (!unseen_[block.variable].empty()) order_.push_back(b);
+    for (std::size_t const b : ancestral_order(plan))
+        if (!unseen_[plan.blocks[b].variable].empty()) order_.push_back(b);
 }
 
 void CarryMap::refuse_flat(Problem const& problem, Diagnostics& diagnostics) const {
@@ -191,7 +173,6 @@ Carrier::Carrier(Problem const& problem, CarryMap const& map, std::uint64_t seed
       chain_(chain),
       state_(make_state(problem.plan.layout, problem.bound.grid)),
       factors_(problem.plan, problem.bound, state_, problem.masks, problem.weighted) {
-    Layout const& layout = problem.plan.layout;
     // Before any pass is bound to its inputs: where the state has values of an output, those are read.
     for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
         std::uint32_t const output = problem.plan.lagged_outputs[k].variable;
@@ -199,28 +180,9 @@ Carrier::Carrier(Problem const& problem, CarryMap const& map, std::uint64_t seed
     }
     if (std::any_of(problem.augmented.begin(), problem.augmented.end(), [](auto const& missing) { return !missing.empty(); }))
         completion_ = std::make_unique<Completion>(problem, inputs(), factors_, state_);
-    for (std::size_t const b : map.order()) {
-        BlockPlan const& block = problem.plan.blocks[b];
-        Unseen unseen;
-        unseen.block = b;
-        unseen.priors = std::make_unique<Priors>(problem.plan, block, inputs(), factors_);
-        for (PriorPlan const& prior : block.priors) {
-            FactorLayout const& factor = layout.factors[prior.factor];
-            if (factor.spread != SpreadKind::Covariance) continue;
-            auto const k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(factor.constant.size()))));
-            unseen.order = std::max(unseen.order, k);
-        }
-        for (Equations const& equations : block.equations)
-            if (layout.factors[equations.factor].target == block.variable && layout.factors[equations.factor].spread != SpreadKind::Flat)
-                unseen.chained.push_back({&equations, std::make_unique<PassRunner>(equations.pass, inputs())});
-        // A statement on later steps goes on from what those on earlier steps have drawn.
-        std::stable_sort(unseen.chained.begin(), unseen.chained.end(), [&](Chained const& x, Chained const& y) {
-            return layout.factors[x.equations->factor].region.first_step < layout.factors[y.equations->factor].region.first_step;
-        });
-        unseen.is_unseen.assign(state_.values[block.variable].size(), false);
-        for (std::size_t const entry : map.unseen()[block.variable]) unseen.is_unseen[entry] = true;
-        unseen_.push_back(std::move(unseen));
-    }
+    for (std::size_t const b : map.order())
+        unseen_.push_back(
+            std::make_unique<AncestralBlock>(problem, b, map.unseen()[problem.plan.blocks[b].variable], inputs(), factors_, state_));
 }
 
 void Carrier::set(std::size_t draw, double const* row) {
@@ -230,9 +192,9 @@ void Carrier::set(std::size_t draw, double const* row) {
         draw_scale_priors(scale, stream);
     }
     factors_.refresh();
-    for (Unseen& unseen : unseen_) {
-        Stream stream(seed_, chain_, draw, carry_block + problem_.plan.blocks[unseen.block].variable);
-        draw_block(unseen, stream);
+    for (auto& unseen : unseen_) {
+        Stream stream(seed_, chain_, draw, carry_block + unseen->variable());
+        unseen->draw(stream);
     }
     if (completion_) {
         Stream stream(seed_, chain_, draw, output_block);
@@ -253,87 +215,6 @@ void Carrier::draw_scale_priors(ScaleLayout const& scale, Stream& stream) {
             case ScalePriorFamily::Flat: break;  // refused by CarryMap
         }
     }
-}
-
-void Carrier::draw_block(Unseen& unseen, Stream& stream) {
-    BlockPlan const& block = problem_.plan.blocks[unseen.block];
-    std::vector<double>& values = state_.values[block.variable];
-    std::size_t const size = problem_.bound.grid.size(problem_.plan.layout.variables[block.variable].extent);
-    unseen.priors->update();
-    for (std::size_t const entry : map_.unseen()[block.variable]) {
-        if (unseen.order > 1) {
-            if (entry / size % unseen.order == 0) draw_together(unseen, entry / size, entry % size, stream);
-            continue;
-        }
-        double const precision = unseen.priors->precision()[entry];
-        if (precision > 0) values[entry] = unseen.priors->linear()[entry] / precision + stream.normal() / std::sqrt(precision);
-    }
-    for (Chained& chained : unseen.chained) follow(unseen, chained, stream);
-}
-
-/// The entries that share a covariance matrix: new together, since they differ in labelled dims only.
-void Carrier::draw_together(Unseen& unseen, std::size_t first, std::size_t index, Stream& stream) {
-    BlockPlan const& block = problem_.plan.blocks[unseen.block];
-    std::size_t const size = problem_.bound.grid.size(problem_.plan.layout.variables[block.variable].extent);
-    std::vector<std::uint32_t> components;
-    for (std::size_t k = 0; k < unseen.order; ++k) components.push_back(static_cast<std::uint32_t>(first + k));
-    auto const order = static_cast<Eigen::Index>(unseen.order);
-    precision_.setZero(order, order);
-    linear_.setZero(order);
-    unseen.priors->add_to(components, index, precision_, linear_);
-    if (precision_.diagonal().isZero(0)) return;  // another statement speaks of this step
-    if (!draw_normal(precision_, linear_, linear_, Relaxation(), stream))
-        throw NumericalTrouble("the prior of " + problem_.plan.layout.variables[block.variable].name + " has no finite variance");
-    for (std::size_t k = 0; k < unseen.order; ++k)
-        state_.values[block.variable][(first + k) * size + index] = linear_(static_cast<Eigen::Index>(k));
-}
-
-/// Step after step: covariates and offsets do not depend on the block itself, so one run of the pass serves the whole path.
-void Carrier::follow(Unseen& unseen, Chained& chained, Stream& stream) {
-    PassRunner& runner = *chained.runner;
-    bool const is_over_time = runner.pass().domain == Extent::Time;
-    runner.begin();
-    for (Chunk const& chunk : runner.chunks()) {
-        runner.run(chunk);
-        std::size_t local = 0;
-        for (std::size_t t = chunk.first_step; t < chunk.last_step; ++t) {
-            std::size_t const lanes = is_over_time ? 1 : problem_.bound.grid.lanes(t);
-            for (std::size_t lane = 0; lane < lanes; ++lane, ++local)
-                for (std::size_t g = 0; g < chained.equations->groups.size(); ++g)
-                    for (EquationRow const& row : chained.equations->groups[g])
-                        follow_cell(unseen, chained, row, g, lane, t, local, stream);
-        }
-    }
-}
-
-/// covariates θ[t] + lagged θ[t-1] + offset is (mean - θ[t]), times a weight: solved for the entry that the row is the prior of.
-void Carrier::follow_cell(Unseen& unseen, Chained& chained, EquationRow const& row, std::size_t group, std::size_t lane, std::size_t step,
-                          std::size_t local, Stream& stream) {
-    BlockPlan const& block = problem_.plan.blocks[unseen.block];
-    Variable const& variable = problem_.plan.layout.variables[block.variable];
-    Grid const& grid = problem_.bound.grid;
-    std::vector<std::uint32_t> const& components = block.groups[group];
-    std::size_t const size = grid.size(variable.extent);
-    std::vector<double>& values = state_.values[block.variable];
-    auto const index = [&](std::size_t t) { return variable.extent == Extent::Cell ? grid.cell(lane, t) : t; };
-    std::size_t const entry = row.component * size + index(step);
-    if (!unseen.is_unseen[entry]) return;
-
-    PassRunner const& runner = *chained.runner;
-    auto const value = [&](std::uint32_t reg) { return reg == no_register ? 0.0 : runner.at(reg)[runner.is_one(reg) ? 0 : local]; };
-    double weight = 0;
-    double sum = value(row.offset);
-    for (std::size_t k = 0; k < components.size(); ++k) {
-        double const covariate = row.covariates.empty() ? 0.0 : value(row.covariates[k]);
-        if (components[k] == row.component)
-            weight = -covariate;
-        else if (covariate != 0)
-            sum += covariate * values[components[k] * size + index(step)];
-        if (!row.lagged.empty() && step > 0) sum += value(row.lagged[k]) * values[components[k] * size + index(step - 1)];
-    }
-    if (weight == 0) return;  // another statement speaks of this step
-    double const precision = factors_.precision(chained.equations->factor, row.component, lane, step);
-    values[entry] = sum / weight + stream.normal() / std::sqrt(precision);
 }
 
 }  // namespace bam

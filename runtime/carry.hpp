@@ -5,11 +5,10 @@
 #include <memory>
 #include <vector>
 
+#include "ancestral.hpp"
 #include "completion.hpp"
 #include "draws.hpp"
 #include "factors.hpp"
-#include "pass_runner.hpp"
-#include "priors.hpp"
 #include "replica.hpp"
 
 namespace bam {
@@ -35,7 +34,6 @@ class CarryMap {
   private:
     void find_columns(Problem const& problem, std::vector<DrawColumn> const& columns);
     void find_order(Plan const& plan);
-    void visit(Plan const& plan, std::size_t block, std::vector<bool>& visited);
     void refuse_flat(Problem const& problem, Diagnostics& diagnostics) const;
     void refuse_entangled(Problem const& problem, Diagnostics& diagnostics) const;
 
@@ -59,25 +57,7 @@ class Carrier {
     Factors const& factors() const { return factors_; }
 
   private:
-    /// A prior that leads from one step to the next.
-    struct Chained {
-        Equations const* equations;
-        std::unique_ptr<PassRunner> runner;
-    };
-    /// How the new entries of a block are drawn.
-    struct Unseen {
-        std::size_t block = 0;
-        std::unique_ptr<Priors> priors;
-        std::vector<Chained> chained;
-        std::size_t order = 1;        ///< components that one prior draws together
-        std::vector<bool> is_unseen;  ///< per entry
-    };
     void draw_scale_priors(ScaleLayout const& scale, Stream& stream);
-    void draw_block(Unseen& unseen, Stream& stream);
-    void draw_together(Unseen& unseen, std::size_t first, std::size_t index, Stream& stream);
-    void follow(Unseen& unseen, Chained& chained, Stream& stream);
-    void follow_cell(Unseen& unseen, Chained& chained, EquationRow const& row, std::size_t group, std::size_t lane, std::size_t step,
-                     std::size_t local, Stream& stream);
 
     Problem const& problem_;
     CarryMap const& map_;
@@ -85,10 +65,8 @@ class Carrier {
     std::uint64_t chain_;
     State state_;
     Factors factors_;
-    std::vector<Unseen> unseen_;
+    std::vector<std::unique_ptr<AncestralBlock>> unseen_;
     std::unique_ptr<Completion> completion_;  ///< null if no output is missing that later steps look back at
-    Eigen::MatrixXd precision_;
-    Eigen::VectorXd linear_;
 };
 
 }  // namespace bam

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "ancestral.hpp"
 #include "scales.hpp"
 
 namespace bam {
@@ -33,6 +35,12 @@ double output_sd(Problem const& problem) {
     }
     double const variance = n > 1 ? (squares - sum * sum / n) / (n - 1) : 1;
     return variance > 0 ? std::sqrt(variance) : 1;
+}
+
+/// The first entries of each component, which `a[t > 0]` does not have.
+std::size_t absent_entries(Variable const& variable, Grid const& grid) {
+    if (variable.extent == Extent::Time) return variable.first_step;
+    return variable.extent == Extent::Cell ? grid.offsets[std::min(variable.first_step, grid.steps)] : 0;
 }
 
 }  // namespace
@@ -87,6 +95,10 @@ void Replica::start(std::uint64_t start, bool as_wide) {
     Layout const& layout = problem_.plan.layout;
     double const guess = output_sd(problem_);
     for (ScaleLayout const& scale : layout.scales) start_scale(scale, layout, guess, state_);
+    if (as_wide) {
+        start_from_prior(start);
+        return finish();
+    }
     for (std::size_t b = 0; b < problem_.plan.blocks.size(); ++b) {
         BlockPlan const& block = problem_.plan.blocks[b];
         Variable const& variable = layout.variables[block.variable];
@@ -94,19 +106,38 @@ void Replica::start(std::uint64_t start, bool as_wide) {
         Priors priors(problem_.plan, block, inputs(), factors_);
         Stream stream(seed_, chain_, UINT64_MAX - start, b);
         std::size_t const size = values.size() / variable.components;
+        std::size_t const absent = absent_entries(variable, problem_.bound.grid);
         for (std::size_t e = 0; e < values.size(); ++e) {
             double const precision = priors.precision()[e];
             double const mean = precision > 0 ? priors.linear()[e] / precision : 0;
-            double const sd = precision > 1 || (as_wide && precision > 0) ? 1 / std::sqrt(precision) : 1;
+            double const sd = precision > 1 ? 1 / std::sqrt(precision) : 1;
             double const draw = mean + sd * stream.normal();
-            bool const is_absent = variable.first_step > 0 && (variable.extent == Extent::Time || variable.extent == Extent::Cell) &&
-                                   e % size < (variable.extent == Extent::Time
-                                                   ? variable.first_step
-                                                   : problem_.bound.grid.offsets[std::min(variable.first_step, problem_.bound.grid.steps)]);
-            values[e] = is_absent ? 0 : draw;
+            values[e] = e % size < absent ? 0 : draw;
         }
     }
     finish();
+}
+
+/// Scales as they are; each block given those that its prior reads, and each step of a path given the one before. sd 1 about 0 where no
+/// prior says anything.
+void Replica::start_from_prior(std::uint64_t start) {
+    factors_.refresh();
+    for (std::size_t const b : ancestral_order(problem_.plan)) {
+        std::uint32_t const v = problem_.plan.blocks[b].variable;
+        Variable const& variable = problem_.plan.layout.variables[v];
+        std::vector<double>& values = state_.values[v];
+        std::size_t const size = values.size() / variable.components;
+        std::size_t const absent = absent_entries(variable, problem_.bound.grid);
+        Stream stream(seed_, chain_, UINT64_MAX - start, b);
+        std::vector<std::size_t> entries;
+        for (std::size_t e = 0; e < values.size(); ++e) {
+            values[e] = 0;
+            if (e % size < absent) continue;
+            values[e] = stream.normal();
+            entries.push_back(e);
+        }
+        AncestralBlock(problem_, b, std::move(entries), inputs(), factors_, state_).draw(stream);
+    }
 }
 
 void Replica::sweep(std::uint64_t index) {

@@ -37,7 +37,8 @@ class Replica {
     Replica(Replica const&) = delete;
     Replica& operator=(Replica const&) = delete;
 
-    /// A dispersed start: blocks from their priors, no wider than sd 1 about the prior mean unless `as_wide`; scales in the bulk of theirs.
+    /// A dispersed start: blocks no wider than sd 1 about the means of their priors, or, `as_wide`, drawn from them; scales in the bulk of
+    /// theirs.
     /// `start` numbers the attempt.
     void start(std::uint64_t start, bool as_wide = false);
     /// Every block, every scale and every orbit once. `index` names the random numbers: the same index from the same state gives the same
@@ -62,6 +63,7 @@ class Replica {
     }
 
   private:
+    void start_from_prior(std::uint64_t start);
     void finish();
     void update_densities();
 

@@ -99,3 +99,52 @@ TEST_CASE("recognition: the Kronecker form draws what the rows draw") {
     check_recognition("selective", true);
     check_recognition("group_regression", false);
 }
+
+namespace {
+
+/// Sum of squared residuals of a prior, in units of its spread, at the state scored last.
+double scaled_squares(Problem const& problem, Replica& replica, std::size_t f) {
+    FactorLayout const& factor = problem.plan.layout.factors[f];
+    std::vector<double> const& squares = replica.factors().squares(f);
+    if (!factor.scale || problem.plan.layout.variables[*factor.scale].kind != VariableKind::Scale) return squares.front();
+    double sum = 0;
+    for (std::size_t e = 0; e < squares.size(); ++e) {
+        double const spread = replica.state().values[*factor.scale][e];
+        sum += squares[e] *
+               (factor.spread == SpreadKind::Precision ? spread : 1 / (factor.spread == SpreadKind::Sd ? spread * spread : spread));
+    }
+    return sum;
+}
+
+void check_prior_starts(std::string const& name, std::string const& table) {
+    CAPTURE(name);
+    auto const study = study_of(name, table);
+    Layout const& layout = study->problem.plan.layout;
+    Replica replica(study->problem, 7, 1, {});
+    constexpr std::size_t starts = 2000;
+    std::vector<double> squares(layout.factors.size());
+    std::vector<double> counts(layout.factors.size());
+    for (std::size_t k = 0; k < starts; ++k) {
+        replica.start(k, true);
+        for (std::size_t f = 0; f < layout.factors.size(); ++f) {
+            FactorLayout const& factor = layout.factors[f];
+            if (factor.is_observation || factor.spread == SpreadKind::Flat || factor.spread == SpreadKind::Covariance) continue;
+            squares[f] += scaled_squares(study->problem, replica, f);
+            for (double const count : replica.factors().counts(f)) counts[f] += count;
+        }
+    }
+    for (std::size_t f = 0; f < layout.factors.size(); ++f) {
+        if (counts[f] == 0) continue;
+        CAPTURE(layout.variables[layout.factors[f].target].name);
+        CHECK(std::abs(squares[f] / counts[f] - 1) < 5 * std::sqrt(2 / counts[f]));  // chi-squared
+    }
+}
+
+}  // namespace
+
+TEST_CASE("starts: drawn from the priors, each parameter given what its prior reads, paths step after step") {
+    for (char const* name : {"attention", "growth", "levels", "random_walk", "selective", "steps", "two_heads", "group_regression"})
+        check_prior_starts(name, "small");
+    check_prior_starts("trend", "one_series");
+    check_prior_starts("eight_schools", "rows");
+}
