@@ -2,20 +2,21 @@
 //   BAM0482  numbers that cannot be drawn: the data and the priors do not determine them
 //   BAM0489  outputs that are fitted exactly: their spread goes to 0
 //   BAM0506  a quantity that the run does not have
-//   BAM0508  more draws than the machine has memory for
+//   BAM0508  a run that needs more memory than there is
 #include "fit.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <new>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "chains.hpp"
+#include "memory.hpp"
 #include "nearest.hpp"
 #include "report.hpp"
 #include "words.hpp"
@@ -93,24 +94,9 @@ Error explain_exact_fit(Prepared::Parts const& prepared, std::uint32_t scale) {
 }
 
 /// Better known before the run than in its middle.
-void check_memory(Problem const& problem, FitOptions const& options) {
-    double entries = 0;
-    for (Variable const& variable : problem.plan.layout.variables)
-        if (variable.kind != VariableKind::Data)
-            entries += static_cast<double>(variable.components * problem.bound.grid.size(variable.extent));
-    double const draws =
-        static_cast<double>(options.chains) * (static_cast<double>(options.num_samples) / static_cast<double>(options.thin));
-    double const bytes = sizeof(double) * entries * draws;
-    double const memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-    if (bytes < memory) return;
-    constexpr double gib = 1 << 30;
-    throw Error(
-        Diagnostic{508,
-                   Severity::Error,
-                   fmt::format("the draws would take {:.0f} GiB, and the machine has {:.0f} GiB of memory", bytes / gib, memory / gib),
-                   {},
-                   {"fewer --num-samples, or every N-th of them only, with --thin N"}},
-        exit_usage);
+void check_memory(Prepared::Parts const& prepared, FitOptions const& options) {
+    if (auto excess = find_excess(prepared.table->problem, options, machine_memory()))
+        throw Error(make_report(prepared.program->sources, {std::move(*excess)}), exit_usage);
 }
 
 Run run_or_explain(Prepared::Parts const& prepared, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop) {
@@ -129,6 +115,13 @@ Run run_or_explain(Prepared::Parts const& prepared, ChainOptions const& options,
         throw explain(trouble.what());
     } catch (ExactFit const& fit) {
         throw explain_exact_fit(prepared, fit.variable);
+    } catch (std::bad_alloc const&) {
+        throw Error(Diagnostic{508,
+                               Severity::Error,
+                               "the run needs more memory than it can have",
+                               {},
+                               {"make dims smaller, or have fewer draws, with --num-samples or --thin"}},
+                    exit_usage);
     } catch (std::domain_error const& trouble) {
         throw explain(fmt::format("a scale cannot be drawn: {}; give it a proper prior", trouble.what()));
     }
@@ -179,7 +172,7 @@ std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOp
     // What was left to the program is said in the record of the run.
     options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));
-    check_memory(prepared.table->problem, options);
+    check_memory(prepared, options);
     ChainProgress chain_progress;
     if (progress)
         chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup) {

@@ -1,0 +1,42 @@
+#include "memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "../study.hpp"
+
+using namespace bam;
+
+namespace {
+
+std::unique_ptr<test::Study> attention() {
+    auto const studies = std::filesystem::path(BAM_TEST_DIR) / "studies";
+    return test::study_file(studies / "attention.bam", test::text_of(studies / "small.csv"));
+}
+
+}  // namespace
+
+TEST_CASE("memory: draws that do not fit are refused, and how to have fewer") {
+    auto const study = attention();
+    FitOptions options;
+    CHECK_FALSE(find_excess(study->problem, options, 1 << 30));
+    options.num_samples = std::size_t{1} << 40;
+    auto const excess = find_excess(study->problem, options, double{1 << 30} * 1024);
+    REQUIRE(excess);
+    CHECK(excess->code == 508);
+    CHECK(excess->notes.front().find("--thin") != std::string::npos);
+    options.thin = options.num_samples;
+    CHECK_FALSE(find_excess(study->problem, options, 1 << 30));
+}
+
+TEST_CASE("memory: matrices that do not fit are refused, and which block they are of") {
+    auto const study = attention();
+    FitOptions options;
+    options.num_samples = 1;
+    auto const excess = find_excess(study->problem, options, 1000);
+    REQUIRE(excess);
+    CHECK(excess->code == 508);
+    REQUIRE(excess->labels.size() == 1);
+    CHECK(excess->labels.front().text.find(" together") != std::string::npos);
+}
