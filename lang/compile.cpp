@@ -160,6 +160,11 @@ Plan Compiled::plan(std::vector<bool> const& weighted) const {
     return make_plan(model, parts_->derivation, parts_->symmetries, *parts_->laid_out, weighted);
 }
 
+ExpectationPlan Compiled::expectations(std::vector<bool> const& drawn) const {
+    Model model = parts_->model;
+    return plan_expectations(model, parts_->derivation, *parts_->laid_out, drawn);
+}
+
 std::string Compiled::print_plan(std::vector<bool> const& weighted) const { return print(plan(weighted)); }
 
 std::vector<std::string> Compiled::blocks() const {

@@ -57,6 +57,8 @@ class Compiled {
     Layout const* layout(Diagnostics& diagnostics) const;
     /// Needs a layout. `weighted`: per factor, whether its cells differ in weight or precision.
     Plan plan(std::vector<bool> const& weighted) const;
+    /// Needs a layout. `drawn`: per variable, whether it is an output whose missing cells are unknowns.
+    ExpectationPlan expectations(std::vector<bool> const& drawn) const;
     /// The conditionals as mathematics; of one block, or of all. BAM0505: there is no such block.
     std::optional<std::string> explain(std::optional<std::string> const& block, Diagnostics& diagnostics) const;
     std::vector<std::string> blocks() const;

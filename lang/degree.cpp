@@ -35,7 +35,9 @@ struct Walk {
             case Op::LagData:
             case Op::Previous:
             case Op::Weight:
+            case Op::Covariance:
             case Op::Delta: return 0;
+            case Op::Shift: return of(node.args[0]);
             case Op::Add: {
                 int most = 0;
                 for (Term arg : node.args) most = std::max(most, of(arg));

@@ -28,6 +28,7 @@ struct Differentiation {
             case Op::Constant:
             case Op::Literal:
             case Op::Weight:
+            case Op::Covariance:
             case Op::Delta: return terms.zero();
             case Op::Data:
             case Op::LagData:
@@ -57,7 +58,8 @@ struct Differentiation {
                 }
                 return terms.add(std::move(sum));
             }
-            case Op::Scan: return terms.scan(node.args[0], of(node.args[1]), Axis{static_cast<DimId>(node.payload >> 16), 0});
+            case Op::Scan: return terms.scan(node.args[0], of(node.args[1]), Terms::time_of(node));
+            case Op::Shift: return terms.shift(of(node.args[0]), Terms::time_of(node));
             case Op::Apply: return terms.zero();  // degree() lets only arguments of degree 0 through
         }
         return terms.zero();

@@ -40,7 +40,7 @@ constexpr std::size_t most_entries = 1000000;
 
 class LayoutBuilder {
   public:
-    LayoutBuilder(Model const& model, Diagnostics& diagnostics) : model_(model), diagnostics_(diagnostics), numbering_{model, {}} {}
+    LayoutBuilder(Model const& model, Diagnostics& diagnostics) : model_(model), diagnostics_(diagnostics), numbering_{model, {}, {}} {}
 
     std::optional<LaidOut> run(Derivation const& derivation) {
         add_dims();

@@ -25,4 +25,8 @@ enum class Recognition : std::uint8_t { On, Off };
 Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry> const& symmetries, LaidOut const& laid_out,
                std::vector<bool> const& weighted, Recognition recognition = Recognition::On);
 
+/// Expected squares and variances under a factorised posterior. `drawn`: per variable, whether it is an output whose missing cells are
+/// unknowns.
+ExpectationPlan plan_expectations(Model& model, Derivation const& derivation, LaidOut const& laid_out, std::vector<bool> const& drawn);
+
 }  // namespace bam

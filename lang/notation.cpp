@@ -89,7 +89,9 @@ std::string Notation::write(Term term, Level level) {
         case Op::Param:
         case Op::Previous:
         case Op::Weight:
+        case Op::Covariance:
         case Op::Delta: return write_leaf(node);
+        case Op::Shift: return "previous(" + write(node.args[0], Level::Sum) + ")";
     }
     return {};
 }
@@ -346,7 +348,9 @@ int Notation::rank(Term term) {
         case Op::Constant: return 0;
         case Op::Weight: return 1;
         case Op::Literal:
+        case Op::Covariance:
         case Op::Param: return 2;
+        case Op::Shift:
         case Op::Scan:
         case Op::Previous: return 3;
         case Op::Data:

@@ -136,6 +136,11 @@ std::optional<std::uint32_t> PassBuilder::compute(Term term, Entry const& entry)
         case Op::Param:
         case Op::Weight: return variable(node, entry);
         case Op::Previous: return std::nullopt;
+        case Op::Covariance: return covariance(node, entry);
+        case Op::Shift: {
+            auto const argument = component(node.args[0], entry, numbering_.extent(node.axes));
+            return argument ? std::optional(emit(Code::Shift, *argument, *argument)) : std::nullopt;
+        }
         case Op::Delta: return entry.at(node.axes[0]) == entry.at(node.axes[1]) ? std::optional(constant(1)) : std::nullopt;
         case Op::Add: {
             std::vector<std::pair<std::uint32_t, std::uint32_t>> products;
@@ -153,9 +158,7 @@ std::optional<std::uint32_t> PassBuilder::compute(Term term, Entry const& entry)
             if (!input) return std::nullopt;
             auto const coefficient = component(node.args[0], entry, extent);
             if (!coefficient) return input;
-            std::uint32_t const out = add_register({extent, From::Scratch, 0, 0, 0, 0});
-            pass_.instructions.push_back({Code::Scan, out, *coefficient, *input});
-            return out;
+            return emit(Code::Scan, *coefficient, *input);
         }
         case Op::Apply: {
             auto const argument = component(node.args[0], entry);
@@ -204,9 +207,46 @@ std::optional<std::uint32_t> PassBuilder::variable(Node const& node, Entry const
             reg.lag = static_cast<std::uint16_t>(entry.at(*lag) + 1);
         }
     }
-    auto const [it, is_new] = inputs_.try_emplace({reg.from, reg.index, reg.component, reg.lag}, 0);
+    return input(reg);
+}
+
+std::uint32_t PassBuilder::input(Register const& reg) {
+    auto const [it, is_new] = inputs_.try_emplace({reg.from, reg.index, reg.component, reg.lag, reg.second, reg.second_lag}, 0);
     if (is_new) it->second = add_register(reg);
     return it->second;
+}
+
+std::optional<std::uint32_t> PassBuilder::covariance(Node const& node, Entry const& entry) {
+    Model const& model = numbering_.model;
+    auto const id = static_cast<SymbolId>(Terms::covariance_symbol(node));
+    auto const& dims = model.symbols[id].dims;
+    struct Place {
+        std::uint32_t component = 0;
+        std::uint16_t lag = 0;
+    };
+    auto place = [&](Axes const& axes, std::uint16_t lag) {
+        std::size_t component = 0;
+        for (std::size_t i = 0; i < dims.size(); ++i) {
+            if (model.dims[dims[i]].role == Role::Labelled) component = component * numbering_.size(dims[i]) + entry.at(axes[i]);
+        }
+        if (axes.size() > dims.size()) lag = static_cast<std::uint16_t>(entry.at(axes.back()) + 1);  // of LagData
+        return Place{static_cast<std::uint32_t>(component), lag};
+    };
+    Place first = place(node.first, node.lag);
+    Place second = place(node.second, Terms::second_lag(node));
+    Numbering::Correlation const& correlation = numbering_.correlations.at(id);
+    if (correlation.groups[first.component] != correlation.groups[second.component]) return std::nullopt;
+    if (first.lag != second.lag && !correlation.along_time) return std::nullopt;
+    if (std::pair(first.lag, first.component) > std::pair(second.lag, second.component)) std::swap(first, second);
+    Register reg;
+    reg.extent = numbering_.extent(node.axes);
+    reg.from = From::Covariance;
+    reg.index = numbering_.variables.at(id);
+    reg.component = first.component;
+    reg.lag = first.lag;
+    reg.second = second.component;
+    reg.second_lag = second.lag;
+    return input(reg);
 }
 
 /// Factors in order of how much they spread, so that what few components share is multiplied first.

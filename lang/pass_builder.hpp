@@ -19,6 +19,12 @@ using Entry = std::map<Axis, std::size_t>;
 struct Numbering {
     Model const& model;
     std::map<SymbolId, std::uint32_t> variables;
+    /// Of symbols with a variational factor: per component the group that it is correlated with, and whether steps are correlated too.
+    struct Correlation {
+        std::vector<std::uint32_t> groups;
+        bool along_time = false;
+    };
+    std::map<SymbolId, Correlation> correlations;
 
     std::size_t size(DimId dim) const { return model.dims[dim].size.value_or(0); }
     /// Labelled dims of a symbol, in declared order.
@@ -49,11 +55,13 @@ class PassBuilder {
   private:
     std::optional<std::uint32_t> compute(Term term, Entry const& entry);
     std::optional<std::uint32_t> variable(Node const& node, Entry const& entry);
+    std::optional<std::uint32_t> covariance(Node const& node, Entry const& entry);
     std::optional<std::uint32_t> contract(Node const& node, Entry const& entry);
     std::optional<std::uint32_t> product(std::vector<Term> factors, Entry const& entry);
     std::uint32_t sum(std::vector<std::pair<std::uint32_t, std::uint32_t>> const& products);
 
     std::uint32_t add_register(Register reg);
+    std::uint32_t input(Register const& reg);
     std::uint32_t constant(double value);
     std::uint32_t emit(Code code, std::uint32_t a, std::uint32_t b);
     std::uint32_t spread(std::uint32_t reg, Extent extent);
@@ -63,7 +71,7 @@ class PassBuilder {
     Pass pass_;
     std::map<std::pair<Term, std::vector<std::size_t>>, std::optional<std::uint32_t>> components_;
     std::map<std::tuple<Code, std::uint32_t, std::uint32_t>, std::uint32_t> computed_;
-    std::map<std::tuple<From, std::uint32_t, std::uint32_t, std::uint16_t>, std::uint32_t> inputs_;
+    std::map<std::tuple<From, std::uint32_t, std::uint32_t, std::uint16_t, std::uint32_t, std::uint16_t>, std::uint32_t> inputs_;
     std::map<double, std::uint32_t> constants_;
     std::set<std::uint32_t> columns_;
 };

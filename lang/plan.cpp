@@ -19,7 +19,7 @@ Entry merged(Entry entry, Entry const& other) {
 class Planner {
   public:
     Planner(Model& model, LaidOut const& laid_out, std::vector<bool> const& weighted, Recognition recognition)
-        : model_(model), numbering_{model, laid_out.variables}, weighted_(weighted), recognition_(recognition) {}
+        : model_(model), numbering_{model, laid_out.variables, {}}, weighted_(weighted), recognition_(recognition) {}
 
     BlockPlan block(Conditional const& conditional) {
         BlockPlan plan;

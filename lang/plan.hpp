@@ -101,10 +101,11 @@ struct Layout {
 
 /// Where the numbers of a register come from.
 enum class From : std::uint8_t {
-    Scratch,   ///< computed by the pass
-    Constant,  ///< value
-    Variable,  ///< data or parameter `index`, `component`, `lag` steps back (0 before the first step)
-    Weight,    ///< of factor `index`, `component` of its target: sqrt(weight * precision)
+    Scratch,     ///< computed by the pass
+    Constant,    ///< value
+    Variable,    ///< data or parameter `index`, `component`, `lag` steps back (0 before the first step)
+    Weight,      ///< of factor `index`, `component` of its target: sqrt(weight * precision)
+    Covariance,  ///< of two entries of parameter `index`: `component`, `lag` steps back, and `second`, `second_lag` steps back
 };
 
 struct Register {
@@ -114,6 +115,8 @@ struct Register {
     std::uint32_t component = 0;
     std::uint16_t lag = 0;
     double value = 0;
+    std::uint32_t second = 0;
+    std::uint16_t second_lag = 0;
 };
 
 enum class Code : std::uint8_t {
@@ -122,6 +125,7 @@ enum class Code : std::uint8_t {
     Multiply,     ///< out = a * b
     MultiplyAdd,  ///< out += a * b
     Scan,         ///< out[t] = a[t] out[t-1] + b[t]
+    Shift,        ///< out[t] = a[t-1], 0 at the first step
     Exp,
     Log,
     Sqrt,
@@ -266,6 +270,16 @@ struct Plan {
     std::vector<OrbitPlan> orbits;
     std::vector<LaggedOutput> lagged_outputs;
     bool is_multilinear = false;  ///< some mean multiplies two blocks: there may be several modes
+};
+
+// ---------------------------------------------------------------- expectations
+
+/// What the variational backend reads besides: terms in the means of the parameters and in covariances of entries of one group
+/// (From::Covariance). Of an expected square, the derivative in a covariance of a block is the expectation of what Gibbs adds to its
+/// precision.
+struct ExpectationPlan {
+    std::vector<TermPlan> squares;    ///< per factor: E[residual^2], of a Covariance E[residual (precision residual)]; empty if Flat
+    std::vector<TermPlan> variances;  ///< per factor: variance of its mean; empty where the target is a parameter
 };
 
 }  // namespace bam

@@ -179,6 +179,7 @@ class PlanPrinter {
                 case Code::Add: put(at(step.a) + " + " + at(step.b)); break;
                 case Code::Multiply: put(at(step.a) + " * " + at(step.b)); break;
                 case Code::MultiplyAdd: put(at(step.out) + " + " + at(step.a) + " * " + at(step.b)); break;
+                case Code::Shift: put(at(step.a) + "[t-1]"); break;
                 case Code::Scan: put(fmt::format("{} * {}[t-1] + {}", at(step.a), at(step.out), at(step.b))); break;
                 default: put(fmt::format("{}({})", function(step.code), at(step.a)));
             }
@@ -193,6 +194,8 @@ class PlanPrinter {
             case From::Constant: return fmt::format("{}", r.value);
             case From::Variable: return fmt::format("{}.{}{}", name(r.index), r.component, r.lag > 0 ? fmt::format("[t-{}]", r.lag) : "");
             case From::Weight: return fmt::format("weight{}.{}", r.index, r.component);
+            case From::Covariance:
+                return fmt::format("cov({0}.{1}[t-{2}], {0}.{3}[t-{4}])", name(r.index), r.component, r.lag, r.second, r.second_lag);
         }
         return "";
     }

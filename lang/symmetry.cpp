@@ -22,7 +22,9 @@ std::optional<Powers> powers(Model const& model, Term term, SymbolId a, SymbolId
         case Op::LagData:
         case Op::Previous:
         case Op::Weight:
+        case Op::Covariance:
         case Op::Delta: return Powers{{0, 0}};
+        case Op::Shift: return powers(model, node.args[0], a, b);
         case Op::Add: {
             Powers all;
             for (Term arg : node.args) {

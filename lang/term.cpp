@@ -26,6 +26,8 @@ std::size_t hash(Node const& node) {
     for (Term arg : node.args) mix(arg);
     for (Axis axis : node.summed) mix((std::uint64_t{axis.dim} << 16) | axis.copy);
     for (Axis axis : node.axes) mix((std::uint64_t{axis.dim} << 16) | axis.copy);
+    for (Axis axis : node.first) mix((std::uint64_t{axis.dim} << 16) | axis.copy);
+    for (Axis axis : node.second) mix((std::uint64_t{axis.dim} << 16) | axis.copy);
     return seed;
 }
 
@@ -298,6 +300,48 @@ Term Terms::scan(Term coefficient, Term input, Axis time) {
     return multiply(std::move(outside));
 }
 
+Term Terms::shift(Term term, Axis time) {
+    Node const node = nodes_[term];
+    if (term == zero_) return zero_;
+    if (node.op == Op::Add) {
+        std::vector<Term> sum;
+        for (Term arg : node.args) sum.push_back(shift(arg, time));
+        return add(std::move(sum));
+    }
+    // What does not change with time leaves; where nothing changes, the first step still has nothing before it.
+    std::vector<Term> outside;
+    std::vector<Term> inside;
+    for (Term factor : node.op == Op::Multiply ? node.args : std::vector<Term>{term}) {
+        (has_axis(factor, time) ? inside : outside).push_back(factor);
+    }
+    Node result;
+    result.op = Op::Shift;
+    result.payload = (std::uint64_t{time.dim} << 16) | time.copy;
+    result.args = {multiply(std::move(inside))};
+    result.axes = nodes_[result.args.front()].axes;
+    insert_all(result.axes, {time});
+    outside.push_back(intern(std::move(result)));
+    return multiply(std::move(outside));
+}
+
+Term Terms::covariance(std::uint32_t symbol, Axes first, std::uint16_t first_lag, Axes second, std::uint16_t second_lag) {
+    if (std::pair(second_lag, second) < std::pair(first_lag, first)) {
+        std::swap(first, second);
+        std::swap(first_lag, second_lag);
+    }
+    Node node;
+    node.op = Op::Covariance;
+    node.payload = (std::uint64_t{second_lag} << 32) | symbol;
+    node.lag = first_lag;
+    node.axes = first;
+    node.axes.insert(node.axes.end(), second.begin(), second.end());
+    std::sort(node.axes.begin(), node.axes.end());
+    node.axes.erase(std::unique(node.axes.begin(), node.axes.end()), node.axes.end());
+    node.first = std::move(first);
+    node.second = std::move(second);
+    return intern(std::move(node));
+}
+
 Term Terms::apply(Function function, Term argument) {
     if (nodes_[argument].op == Op::Constant) {
         double const x = constant_value(argument);
@@ -323,8 +367,8 @@ Term Terms::rebuild(Term term, std::vector<Term> args) {
         case Op::Add: return add(std::move(args));
         case Op::Multiply: return multiply(std::move(args));
         case Op::Contract: return contract(std::move(args), node.summed);
-        case Op::Scan:
-            return scan(args[0], args[1], Axis{static_cast<DimId>(node.payload >> 16), static_cast<std::uint16_t>(node.payload & 0xffff)});
+        case Op::Scan: return scan(args[0], args[1], time_of(node));
+        case Op::Shift: return shift(args[0], time_of(node));
         case Op::Apply: return apply(static_cast<Function>(node.payload), args[0]);
         case Op::Constant:
         case Op::Literal:
@@ -333,6 +377,7 @@ Term Terms::rebuild(Term term, std::vector<Term> args) {
         case Op::Param:
         case Op::Previous:
         case Op::Weight:
+        case Op::Covariance:
         case Op::Delta: break;
     }
     return term;
@@ -347,6 +392,12 @@ Term Terms::rename(Term root, Axis from, Axis to) {
         Term result = term;
         if (node.op == Op::Delta) {
             result = delta(node.axes[0] == from ? to : node.axes[0], node.axes[1] == from ? to : node.axes[1]);
+        } else if (node.op == Op::Covariance) {
+            Axes first = node.first;
+            Axes second = node.second;
+            std::replace(first.begin(), first.end(), from, to);
+            std::replace(second.begin(), second.end(), from, to);
+            result = covariance(covariance_symbol(node), std::move(first), node.lag, std::move(second), second_lag(node));
         } else if (node.args.empty()) {
             Axes axes = node.axes;
             std::replace(axes.begin(), axes.end(), from, to);

@@ -38,10 +38,13 @@ enum class Op : std::uint8_t {
     Weight,    ///< sqrt(weight * precision) of the cells of a factor; payload: factor. 0 where the target is missing
     Delta,     ///< 1 where its two axes agree, else 0
     Add,
-    Multiply,  ///< elementwise over the union of the axes
-    Contract,  ///< product of the arguments, summed over the axes in `summed`; of 1, the number of their entries
-    Scan,      ///< h[t] = c[t] h[t-1] + u[t], h[-1] = 0; args c, u; c elementwise
-    Apply,     ///< payload: Function
+    Multiply,    ///< elementwise over the union of the axes
+    Contract,    ///< product of the arguments, summed over the axes in `summed`; of 1, the number of their entries
+    Scan,        ///< h[t] = c[t] h[t-1] + u[t], h[-1] = 0; args c, u; c elementwise
+    Shift,       ///< its argument one step back, 0 before the first step; payload: the time axis, as for Scan
+    Covariance,  ///< of two entries of a parameter, `first` and `second`, under its variational factor; payload: symbol and the lag of the
+                 ///< second
+    Apply,       ///< payload: Function
 };
 
 enum class Function : std::uint8_t { Exp, Log, Sqrt, Abs, Reciprocal };
@@ -53,9 +56,11 @@ struct Node {
     std::uint64_t payload = 0;
     std::vector<Term> args;  ///< sorted for Add, Multiply, Contract
     Axes summed;             ///< of a Contract
+    Axes first, second;      ///< of a Covariance: the axes of either entry, in the order in which its symbol has them; not sorted
     Axes axes;               ///< free axes
     friend bool operator==(Node const& a, Node const& b) {
-        return a.op == b.op && a.lag == b.lag && a.payload == b.payload && a.args == b.args && a.summed == b.summed && a.axes == b.axes;
+        return a.op == b.op && a.lag == b.lag && a.payload == b.payload && a.args == b.args && a.summed == b.summed && a.axes == b.axes &&
+               a.first == b.first && a.second == b.second;
     }
 };
 
@@ -85,6 +90,15 @@ class Terms {
     Term contract(std::vector<Term> factors, Axes summed);
     /// h[t] = coefficient[t] h[t-1] + input[t] along `time`
     Term scan(Term coefficient, Term input, Axis time);
+    /// `term` one step back along `time`, 0 before the first step
+    Term shift(Term term, Axis time);
+    /// The covariance of two entries of one symbol, which are leaves with these axes (in the symbol's order) and lags.
+    Term covariance(std::uint32_t symbol, Axes first, std::uint16_t first_lag, Axes second, std::uint16_t second_lag);
+    static std::uint32_t covariance_symbol(Node const& node) { return static_cast<std::uint32_t>(node.payload & 0xffffffff); }
+    static std::uint16_t second_lag(Node const& node) { return static_cast<std::uint16_t>(node.payload >> 32); }
+    static Axis time_of(Node const& node) {  ///< of a Scan or a Shift
+        return {static_cast<DimId>(node.payload >> 16), static_cast<std::uint16_t>(node.payload & 0xffff)};
+    }
     Term apply(Function function, Term argument);
     Term negate(Term term) { return multiply({constant(-1), term}); }
 

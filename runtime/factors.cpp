@@ -154,6 +154,8 @@ std::size_t Factors::scale_index(std::size_t f, std::size_t component, std::size
     return base;
 }
 
+bool Factors::has_learnt_scale(std::size_t f) const { return is_learnt(plan_.layout, plan_.layout.factors[f]); }
+
 double Factors::precision(std::size_t f, std::size_t component, std::size_t sequence, std::size_t step) const {
     FactorLayout const& factor = plan_.layout.factors[f];
     if (factor.spread == SpreadKind::Flat) return 0;

@@ -36,6 +36,9 @@ class Factors {
     /// Precision of one cell of the target, without its mask.
     double precision(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
 
+    /// Entry of the factor's learnt scale that a cell has: [component][extent of the scale].
+    std::size_t scale_index(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
+    bool has_learnt_scale(std::size_t factor) const;
     /// Runs every residual pass: sums of squares by entry of the factor's scale.
     void score(Inputs const& inputs);
     /// Weighted sum of squared residuals and number of counting cells per entry of the scale variable: [component][extent of the scale].
@@ -53,7 +56,6 @@ class Factors {
     };
     void score(std::size_t factor, PassRunner& runner);
     double quadratic_form(std::size_t factor, PassRunner const& runner, std::size_t n) const;
-    std::size_t scale_index(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
 
     Plan const& plan_;
     Bound const& bound_;

@@ -40,22 +40,24 @@ State make_state(Layout const& layout, Grid const& grid) {
     return state;
 }
 
-PassRunner::PassRunner(Pass const& pass, Inputs const& inputs, std::vector<std::vector<std::uint32_t>> const& runs, bool whole)
-    : pass_(pass), grid_(inputs.bound.grid) {
-    bool const is_stepped = pass.domain == Extent::Time || pass.domain == Extent::Cell;
-    if (!is_stepped) {
-        chunks_.push_back({0, grid_.steps, 0, grid_.cells()});
-    } else {
-        for (std::size_t t = 0; t < grid_.steps;) {
-            Chunk chunk{t, t, grid_.offsets[t], grid_.offsets[t]};
-            do {
-                chunk.last_cell = grid_.offsets[++chunk.last_step];
-            } while (chunk.last_step < grid_.steps &&
-                     (whole || chunk.last_cell - chunk.first_cell + grid_.lanes(chunk.last_step) <= grid_.chunk_cells));
-            chunks_.push_back(chunk);
-            t = chunk.last_step;
-        }
+std::vector<Chunk> make_chunks(Grid const& grid, Extent domain, bool whole) {
+    if (domain != Extent::Time && domain != Extent::Cell) return {{0, grid.steps, 0, grid.cells()}};
+    std::vector<Chunk> chunks;
+    for (std::size_t t = 0; t < grid.steps;) {
+        Chunk chunk{t, t, grid.offsets[t], grid.offsets[t]};
+        do {
+            chunk.last_cell = grid.offsets[++chunk.last_step];
+        } while (chunk.last_step < grid.steps &&
+                 (whole || chunk.last_cell - chunk.first_cell + grid.lanes(chunk.last_step) <= grid.chunk_cells));
+        chunks.push_back(chunk);
+        t = chunk.last_step;
     }
+    return chunks;
+}
+
+PassRunner::PassRunner(Pass const& pass, Inputs const& inputs, std::vector<std::vector<std::uint32_t>> const& runs, bool whole)
+    : pass_(pass), grid_(inputs.bound.grid), chunks_(make_chunks(grid_, pass.domain, whole)) {
+    bool const is_stepped = pass.domain == Extent::Time || pass.domain == Extent::Cell;
     for (Chunk const& chunk : chunks_) {
         capacity_ = std::max({capacity_, std::size_t{1}, size(chunk, pass.domain), size(chunk, is_stepped ? Extent::Time : Extent::One)});
     }
@@ -168,7 +170,8 @@ void PassRunner::execute(Instruction const& instruction, Chunk const& chunk, std
         case Code::Add: binary(out, a, a_is_one, b, b_is_one, n, [](double& o, double x, double y) { o = x + y; }); break;
         case Code::Multiply: binary(out, a, a_is_one, b, b_is_one, n, [](double& o, double x, double y) { o = x * y; }); break;
         case Code::MultiplyAdd: binary(out, a, a_is_one, b, b_is_one, n, [](double& o, double x, double y) { o += x * y; }); break;
-        case Code::Scan: break;
+        case Code::Scan:
+        case Code::Shift: break;
         case Code::Exp: unary(out, a, a_is_one, n, [](double x) { return std::exp(x); }); break;
         case Code::Log: unary(out, a, a_is_one, n, [](double x) { return std::log(x); }); break;
         case Code::Sqrt: unary(out, a, a_is_one, n, [](double x) { return std::sqrt(x); }); break;

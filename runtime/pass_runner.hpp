@@ -26,6 +26,9 @@ struct Chunk {
     std::size_t last_cell = 0;
 };
 
+/// The steps in chunks of about Grid::chunk_cells cells, or all in one. Without a domain over time there is one chunk.
+std::vector<Chunk> make_chunks(Grid const& grid, Extent domain, bool whole = false);
+
 /// One pass bound to its inputs. Nothing is allocated after construction.
 class PassRunner {
   public:

@@ -74,20 +74,23 @@ void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& f
     });
 }
 
+double log_density(ScalePriorLayout const& prior, double x) {
+    double const a = prior.first;
+    double const b = prior.second;
+    switch (prior.family) {
+        case ScalePriorFamily::Flat: return 0;
+        case ScalePriorFamily::HalfCauchy: return std::log(2 / (std::numbers::pi * a)) - std::log1p(square(x / a));
+        case ScalePriorFamily::HalfNormal: return 0.5 * std::log(2 / std::numbers::pi) - std::log(a) - 0.5 * square(x / a);
+        case ScalePriorFamily::InverseGamma: return a * std::log(b) - std::lgamma(a) - (a + 1) * std::log(x) - b / x;
+        case ScalePriorFamily::Gamma: return a * std::log(b) - std::lgamma(a) + (a - 1) * std::log(x) - b * x;
+    }
+    return 0;
+}
+
 double log_prior(ScaleLayout const& scale, Layout const& layout, State const& state) {
     double sum = 0;
-    for_each_entry(scale, layout, state, [&](std::size_t e, ScalePriorLayout const& prior) {
-        double const x = state.values[scale.variable][e];
-        double const a = prior.first;
-        double const b = prior.second;
-        switch (prior.family) {
-            case ScalePriorFamily::Flat: break;
-            case ScalePriorFamily::HalfCauchy: sum += std::log(2 / (std::numbers::pi * a)) - std::log1p(square(x / a)); break;
-            case ScalePriorFamily::HalfNormal: sum += 0.5 * std::log(2 / std::numbers::pi) - std::log(a) - 0.5 * square(x / a); break;
-            case ScalePriorFamily::InverseGamma: sum += a * std::log(b) - std::lgamma(a) - (a + 1) * std::log(x) - b / x; break;
-            case ScalePriorFamily::Gamma: sum += a * std::log(b) - std::lgamma(a) + (a - 1) * std::log(x) - b * x; break;
-        }
-    });
+    for_each_entry(scale, layout, state,
+                   [&](std::size_t e, ScalePriorLayout const& prior) { sum += log_density(prior, state.values[scale.variable][e]); });
     return sum;
 }
 

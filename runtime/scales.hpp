@@ -12,6 +12,10 @@ namespace bam {
 /// variance and S, n the sum of squares and the number of its cells, p(v | rest) ∝ v^(-α-1-n/2) exp(-(β + S/2) / v - γ v / 2).
 void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State& state, Stream& stream);
 
+/// The prior of one component of a scale.
+ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component);
+/// Log prior density of one entry `x`, of the number the file declares.
+double log_density(ScalePriorLayout const& prior, double x);
 /// Log prior density of all entries of the scale, of the number the file declares (sd, variance or precision).
 double log_prior(ScaleLayout const& scale, Layout const& layout, State const& state);
 

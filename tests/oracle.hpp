@@ -12,7 +12,8 @@ namespace bam::test {
 
 class Oracle {
   public:
-    explicit Oracle(Study const& study) : model_(study.model), problem_(study.problem), numbering_{study.model, study.laid_out.variables} {}
+    explicit Oracle(Study const& study)
+        : model_(study.model), problem_(study.problem), numbering_{study.model, study.laid_out.variables, {}} {}
 
     /// Value of a term at one cell. `entry`: its labelled axes.
     double value(Term term, Entry const& entry, std::size_t sequence, std::size_t step, State const& state) const {
@@ -23,7 +24,9 @@ class Oracle {
             case Op::Data:
             case Op::LagData:
             case Op::Param: return leaf(node, entry, sequence, step, state);
+            case Op::Shift: return step == 0 ? 0 : value(node.args[0], entry, sequence, step - 1, state);
             case Op::Previous:
+            case Op::Covariance:
             case Op::Weight: return 0;
             case Op::Delta: return entry.at(node.axes[0]) == entry.at(node.axes[1]) ? 1 : 0;
             case Op::Add: {

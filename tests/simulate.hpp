@@ -13,7 +13,7 @@ namespace bam::test {
 class Simulator {
   public:
     Simulator(Study const& study, std::uint64_t seed)
-        : study_(study), oracle_(study), numbering_{study.model, study.laid_out.variables}, random_(seed) {}
+        : study_(study), oracle_(study), numbering_{study.model, study.laid_out.variables, {}}, random_(seed) {}
 
     /// All parameters from their priors.
     void parameters(State& state) {

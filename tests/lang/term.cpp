@@ -88,8 +88,7 @@ double evaluate(Terms const& terms, Term term, Cell const& cell) {
                 for (Term arg : node.args) product *= evaluate(terms, arg, at);
                 return product;
             });
-        case Op::Scan:
-            return scanned(of(0), of(1), {static_cast<DimId>(node.payload >> 16), static_cast<std::uint16_t>(node.payload & 0xffff)}, cell);
+        case Op::Scan: return scanned(of(0), of(1), Terms::time_of(node), cell);
         case Op::Apply: return applied(static_cast<Function>(node.payload), evaluate(terms, node.args[0], cell));
         default: return leaf_value(node.payload, node.axes, node.lag, cell);
     }

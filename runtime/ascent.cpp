@@ -1,0 +1,247 @@
+#include "ascent.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+#include "block_sampler.hpp"
+#include "scales.hpp"
+
+namespace bam {
+namespace {
+
+double of_precision(SpreadKind spread, double precision) {
+    if (spread == SpreadKind::Precision) return precision;
+    return spread == SpreadKind::Variance ? 1 / precision : 1 / std::sqrt(precision);
+}
+
+Posterior make_posterior(Problem const& problem) {
+    Posterior posterior;
+    posterior.state = make_state(problem.plan.layout, problem.bound.grid);
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        if (problem.augmented[k].empty()) continue;
+        std::uint32_t const v = problem.plan.lagged_outputs[k].variable;
+        posterior.state.values[v] = problem.bound.data[v];
+    }
+    posterior.covariances = make_covariances(problem.plan, problem.bound.grid, drawn_outputs(problem));
+    for (ScaleLayout const& scale : problem.plan.layout.scales)
+        posterior.scales.emplace_back(posterior.state.values[scale.variable].size());
+    return posterior;
+}
+
+double sum(std::vector<double> const& values) {
+    double total = 0;
+    for (double value : values) total += value;
+    return total;
+}
+
+}  // namespace
+
+std::vector<bool> drawn_outputs(Problem const& problem) {
+    std::vector<bool> drawn(problem.plan.layout.variables.size(), false);
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        if (!problem.augmented[k].empty()) drawn[problem.plan.lagged_outputs[k].variable] = true;
+    }
+    return drawn;
+}
+
+Ascent::Ascent(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits)
+    : problem_(problem),
+      expectations_(expectations),
+      posterior_(make_posterior(problem)),
+      factors_(problem.plan, problem.bound, posterior_.state, problem.masks, problem.weighted),
+      expected_(problem.plan, expectations, inputs(), factors_, posterior_.covariances) {
+    UpdateContext const context{problem, expectations, inputs(), expected_, posterior_};
+    for (BlockPlan const& block : problem.plan.blocks) {
+        switch (block.method) {
+            case PlanMethod::Joint: updates_.push_back(make_joint_update(context, block)); break;
+            case PlanMethod::Sweep: updates_.push_back(make_sweep_update(context, block)); break;
+            case PlanMethod::Markov: updates_.push_back(make_markov_update(context, block)); break;
+        }
+    }
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        if (problem.augmented[k].empty()) continue;
+        outputs_.push_back(make_output_update(context, k));
+        lagged_.push_back(k);
+    }
+    for (OrbitPlan const& orbit : problem.plan.orbits) {
+        auto update = moves_orbits ? make_orbit_update(context, orbit) : nullptr;
+        if (update) orbits_.push_back(std::move(update));
+    }
+}
+
+void Ascent::start(State const& state) {
+    for (std::size_t v = 0; v < state.values.size(); ++v) {
+        if (problem_.plan.layout.variables[v].kind != VariableKind::Data)
+            std::copy(state.values[v].begin(), state.values[v].end(), posterior_.state.values[v].begin());
+    }
+    for (Covariances& covariances : posterior_.covariances) {
+        std::fill(covariances.same.begin(), covariances.same.end(), 0.0);
+        std::fill(covariances.before.begin(), covariances.before.end(), 0.0);
+    }
+    for (std::size_t s = 0; s < problem_.plan.layout.scales.size(); ++s) {
+        ScaleLayout const& scale = problem_.plan.layout.scales[s];
+        for (std::size_t e = 0; e < posterior_.scales[s].size(); ++e) {
+            double const x = posterior_.state.values[scale.variable][e];
+            double const precision = scale.spread == SpreadKind::Precision ? x : 1 / (scale.spread == SpreadKind::Variance ? x : x * x);
+            set_scale(s, e, {precision, std::log(precision), 1 / precision, 0, -HUGE_VAL});
+        }
+        for (std::uint32_t f : scale.factors) expected_.refresh(f);
+    }
+}
+
+void Ascent::set_posterior(Posterior const& posterior) {
+    // The runners refer to the arrays: they are filled, not replaced.
+    for (std::size_t v = 0; v < posterior.state.values.size(); ++v)
+        std::copy(posterior.state.values[v].begin(), posterior.state.values[v].end(), posterior_.state.values[v].begin());
+    for (std::size_t v = 0; v < posterior.covariances.size(); ++v) {
+        std::copy(posterior.covariances[v].same.begin(), posterior.covariances[v].same.end(), posterior_.covariances[v].same.begin());
+        std::copy(posterior.covariances[v].before.begin(), posterior.covariances[v].before.end(), posterior_.covariances[v].before.begin());
+    }
+    posterior_.scales = posterior.scales;
+    for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f) expected_.refresh(f);
+}
+
+void Ascent::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& factor) {
+    ScaleLayout const& scale = problem_.plan.layout.scales[s];
+    posterior_.scales[s][entry] = factor;
+    posterior_.state.values[scale.variable][entry] = of_precision(scale.spread, factor.precision);
+}
+
+double Ascent::update_scale(std::size_t s) {
+    ScaleLayout const& scale = problem_.plan.layout.scales[s];
+    std::size_t const entries = posterior_.scales[s].size();
+    std::vector<double> squares(entries, 0.0);
+    std::vector<double> counts(entries, 0.0);
+    for (std::uint32_t f : scale.factors) {
+        std::vector<double> const of_factor = expected_.squares(f);
+        for (std::size_t e = 0; e < entries; ++e) {
+            squares[e] += of_factor[e];
+            counts[e] += factors_.counts(f)[e];
+        }
+    }
+    double rise = 0;
+    std::size_t const size = entries / problem_.plan.layout.variables[scale.variable].components;
+    for (std::size_t e = 0; e < entries; ++e) {
+        ScaleFactor const old = posterior_.scales[s][e];
+        ScaleFactor const factor = make_scale_factor(prior_of(scale, e / size), scale.spread, counts[e], squares[e]);
+        rise += factor.log_normaliser - old.log_normaliser - 0.5 * old.precision * (old.squares - squares[e]);
+        set_scale(s, e, factor);
+    }
+    for (std::uint32_t f : scale.factors) expected_.refresh(f);
+    return rise;
+}
+
+double Ascent::update(std::size_t factor) {
+    if (factor < updates_.size()) return updates_[factor]->update();
+    factor -= updates_.size();
+    if (factor < posterior_.scales.size()) return update_scale(factor);
+    return outputs_[factor - posterior_.scales.size()]->update();
+}
+
+std::string Ascent::name(std::size_t factor) const {
+    Layout const& layout = problem_.plan.layout;
+    if (factor < updates_.size()) return layout.variables[problem_.plan.blocks[factor].variable].name;
+    factor -= updates_.size();
+    if (factor < posterior_.scales.size()) return layout.variables[layout.scales[factor].variable].name;
+    return layout.variables[problem_.plan.lagged_outputs[lagged_[factor - posterior_.scales.size()]].variable].name;
+}
+
+double Ascent::move_orbits() {
+    double rise = 0;
+    for (auto& orbit : orbits_) rise += orbit->update();
+    return rise;
+}
+
+double Ascent::pass() {
+    double const before = elbo();
+    double sum_of_rises = 0;
+    double magnitude = 1 + std::abs(before);
+    for (std::size_t k = 0; k < factors(); ++k) {
+        double const rise = update(k);
+        if (std::isnan(rise)) throw NumericalTrouble("the factor of " + name(k) + " is not finite");
+        sum_of_rises += rise;
+        if (rise < -1e-9 * magnitude) {
+            throw std::logic_error(fmt::format("the update of {} lowers the ELBO by {:.3g}", name(k), -rise));
+        }
+    }
+    if (std::isfinite(before)) sum_of_rises += move_orbits();  // not from point masses
+    double const after = elbo();
+    // The rises come from the derivatives, the ELBO from the expectations themselves: they check each other.
+    magnitude = 1 + std::abs(before) + std::abs(after);
+    if (std::isfinite(before) && !(std::abs(after - before - sum_of_rises) <= 1e-7 * magnitude)) {
+        throw std::logic_error(
+            fmt::format("a pass should raise the ELBO by {:.9g}, but raises it by {:.9g}", sum_of_rises, after - before));
+    }
+    return after;
+}
+
+double Ascent::elbo() {
+    Plan const& plan = problem_.plan;
+    double total = 0;
+    std::vector<std::vector<double>> squares(plan.layout.factors.size());
+    for (std::size_t f = 0; f < plan.layout.factors.size(); ++f) {
+        if (expected_.is_flat(f)) continue;
+        squares[f] = expected_.squares(f);
+        total += expected_.constant(f);
+        if (!factors_.has_learnt_scale(f)) total -= 0.5 * sum(squares[f]);
+    }
+    for (std::size_t s = 0; s < plan.layout.scales.size(); ++s) {
+        for (std::size_t e = 0; e < posterior_.scales[s].size(); ++e) {
+            ScaleFactor const& factor = posterior_.scales[s][e];
+            double now = 0;
+            for (std::uint32_t f : plan.layout.scales[s].factors) now += squares[f][e];
+            total += factor.log_normaliser + 0.5 * factor.precision * (factor.squares - now);
+        }
+    }
+    for (BlockPlan const& block : plan.blocks) {
+        total += entropy(block, plan.layout.variables[block.variable], problem_.bound.grid, posterior_.covariances[block.variable]);
+    }
+    for (std::size_t k : lagged_) {
+        Covariances const& covariances = posterior_.covariances[plan.lagged_outputs[k].variable];
+        for (std::size_t c = 0; c < covariances.components; ++c) {
+            for (std::size_t i = 0; i < covariances.size; ++i) {
+                double const variance = covariances.at(c, c)[i];
+                if (problem_.augmented[k][c * covariances.size + i]) total += 0.5 * (1 + std::log(2 * std::numbers::pi * variance));
+            }
+        }
+    }
+    return total;
+}
+
+void Ascent::draw(std::uint64_t seed, std::uint64_t index, State& state) const {
+    Plan const& plan = problem_.plan;
+    state = posterior_.state;
+    std::uint64_t unit = 0;
+    for (BlockPlan const& block : plan.blocks) {
+        Stream stream(seed, 0, index, unit++);
+        bam::draw(block, plan.layout.variables[block.variable], problem_.bound.grid, posterior_, stream, state.values[block.variable]);
+    }
+    for (std::size_t s = 0; s < plan.layout.scales.size(); ++s) {
+        ScaleLayout const& scale = plan.layout.scales[s];
+        Stream stream(seed, 0, index, unit++);
+        std::size_t const size = posterior_.scales[s].size() / plan.layout.variables[scale.variable].components;
+        for (std::size_t e = 0; e < posterior_.scales[s].size(); ++e) {
+            double counts = 0;
+            for (std::uint32_t f : scale.factors) counts += factors_.counts(f)[e];
+            double const sd =
+                scale_quantile(prior_of(scale, e / size), scale.spread, counts, posterior_.scales[s][e].squares, stream.uniform());
+            state.values[scale.variable][e] = of_precision(scale.spread, 1 / (sd * sd));
+        }
+    }
+    for (std::size_t k : lagged_) {
+        std::uint32_t const v = plan.lagged_outputs[k].variable;
+        Stream stream(seed, 0, index, unit++);
+        Covariances const& covariances = posterior_.covariances[v];
+        for (std::size_t c = 0; c < covariances.components; ++c) {
+            for (std::size_t i = 0; i < covariances.size; ++i) {
+                if (problem_.augmented[k][c * covariances.size + i])
+                    state.values[v][c * covariances.size + i] += std::sqrt(covariances.at(c, c)[i]) * stream.normal();
+            }
+        }
+    }
+}
+
+}  // namespace bam

@@ -1,0 +1,59 @@
+// Coordinate ascent variational inference: every factor in turn to its optimum, which raises the evidence lower bound each time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "factor_update.hpp"
+#include "replica.hpp"
+
+namespace bam {
+
+/// A factorised posterior of one problem with all it takes to climb.
+class Ascent {
+  public:
+    /// `expectations`: planned for drawn_outputs(problem).
+    Ascent(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits = true);
+    Ascent(Ascent const&) = delete;
+    Ascent& operator=(Ascent const&) = delete;
+
+    /// Point masses at a state; factors of scales at what its residuals say.
+    void start(State const& state);
+    /// Every factor once. Returns the ELBO. Throws NumericalTrouble; std::logic_error if an update lowers the ELBO beyond rounding.
+    double pass();
+    /// From scratch. Minus infinity before the first pass.
+    double elbo();
+    /// The same for one factor, for tests and certificates: blocks of the plan, then scales of the layout, then lagged outputs with missing
+    /// cells. Returns by how much the ELBO rises.
+    double update(std::size_t factor);
+    /// Along every symmetry of the likelihood once. Returns by how much the ELBO rises.
+    double move_orbits();
+    std::size_t factors() const { return updates_.size() + problem_.plan.layout.scales.size() + outputs_.size(); }
+    std::string name(std::size_t factor) const;
+
+    Posterior const& posterior() const { return posterior_; }
+    void set_posterior(Posterior const& posterior);
+    Inputs inputs() const { return {problem_.plan.layout, problem_.bound, posterior_.state, factors_.weights()}; }
+    /// A draw of all parameters, and of missing outputs that later means look back at, into `state`.
+    void draw(std::uint64_t seed, std::uint64_t index, State& state) const;
+
+  private:
+    double update_scale(std::size_t scale);
+    void set_scale(std::size_t scale, std::size_t entry, ScaleFactor const& factor);
+
+    Problem const& problem_;
+    ExpectationPlan const& expectations_;
+    Posterior posterior_;
+    Factors factors_;
+    ExpectedFactors expected_;
+    std::vector<std::unique_ptr<FactorUpdate>> updates_;  ///< per block of the plan
+    std::vector<std::unique_ptr<FactorUpdate>> outputs_;  ///< per lagged output with missing cells
+    std::vector<std::unique_ptr<FactorUpdate>> orbits_;
+    std::vector<std::size_t> lagged_;  ///< of outputs_: which lagged output
+};
+
+/// Per variable, whether some of its cells are unknowns (augment.hpp).
+std::vector<bool> drawn_outputs(Problem const& problem);
+
+}  // namespace bam

@@ -1,0 +1,122 @@
+#include "expected_factors.hpp"
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <numbers>
+
+namespace bam {
+namespace {
+
+/// Calls f(index, sequence, step) for the indices of an extent between two steps.
+template <class F>
+void for_each_index(Grid const& grid, Extent extent, std::size_t first, std::size_t last, F f) {
+    switch (extent) {
+        case Extent::One: f(std::size_t{0}, std::size_t{0}, std::size_t{0}); break;
+        case Extent::Sequence:
+            for (std::size_t s = 0; s < grid.sequences; ++s) f(s, s, std::size_t{0});
+            break;
+        case Extent::Time:
+            for (std::size_t t = first; t < last; ++t) f(t, std::size_t{0}, t);
+            break;
+        case Extent::Cell:
+            for (std::size_t t = first; t < last; ++t) {
+                for (std::size_t s = 0; s < grid.lanes(t); ++s) f(grid.cell(s, t), s, t);
+            }
+            break;
+    }
+}
+
+std::size_t row_length(std::vector<double> const& matrix) {
+    return static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(matrix.size()))));
+}
+
+}  // namespace
+
+ExpectedFactors::ExpectedFactors(Plan const& plan, ExpectationPlan const& expectations, Inputs const& inputs, Factors const& factors,
+                                 std::vector<Covariances> const& covariances)
+    : plan_(plan), expectations_(expectations), grid_(inputs.bound.grid), factors_(factors) {
+    std::size_t const count = plan.layout.factors.size();
+    weights_.resize(count);
+    constants_.assign(count, 0.0);
+    for (std::size_t f = 0; f < count; ++f) {
+        Variable const& target = plan.layout.variables[plan.layout.factors[f].target];
+        std::size_t const size = grid_.size(target.extent);
+        weights_[f].assign(expectations.squares[f].registers.size() * size, 0.0);
+        refresh(f);
+        if (is_flat(f)) {
+            runners_.push_back(nullptr);
+            continue;
+        }
+        double cells = 0;
+        for (std::size_t c = 0; c < target.components; ++c) {
+            for_each_index(grid_, target.extent, 0, grid_.steps, [&](std::size_t i, std::size_t s, std::size_t t) {
+                double const mask = factors.mask(f, c, i);
+                cells += mask;
+                bool const is_known = !factors.has_learnt_scale(f) && plan.layout.factors[f].spread != SpreadKind::Covariance;
+                if (mask > 0 && is_known) constants_[f] += 0.5 * std::log(factors.precision(f, c, s, t));
+            });
+        }
+        constants_[f] -= 0.5 * cells * std::log(2 * std::numbers::pi);
+        if (plan.layout.factors[f].spread == SpreadKind::Covariance) {
+            auto const k = row_length(factors.covariance_precision(f));
+            auto const n = static_cast<Eigen::Index>(k);
+            Eigen::MatrixXd const precision = Eigen::Map<Eigen::MatrixXd const>(factors.covariance_precision(f).data(), n, n);
+            constants_[f] += 0.5 * cells / static_cast<double>(k) * std::log(precision.determinant());
+        }
+        runners_.push_back(std::make_unique<AdjointRunner>(expectations.squares[f].pass, outputs(f), inputs, covariances, no_register));
+    }
+}
+
+void ExpectedFactors::refresh(std::size_t f) {
+    if (is_flat(f)) return;
+    FactorLayout const& factor = plan_.layout.factors[f];
+    Variable const& target = plan_.layout.variables[factor.target];
+    std::size_t const size = grid_.size(target.extent);
+    std::vector<double> const& full = factors_.covariance_precision(f);
+    std::size_t const k = full.empty() ? 1 : row_length(full);
+    for (std::size_t c = 0; c < target.components; ++c) {
+        for_each_index(grid_, target.extent, 0, grid_.steps, [&](std::size_t i, std::size_t s, std::size_t t) {
+            double const mask = factors_.mask(f, c, i);
+            for (std::size_t j = 0; j < k; ++j) {
+                double const precision = full.empty() ? factors_.precision(f, c, s, t) : full[c % k * k + j];
+                weights_[f][(c * k + j) * size + i] = mask == 0 ? 0 : mask * precision;
+            }
+        });
+    }
+}
+
+std::vector<WeightedOutput> ExpectedFactors::outputs(std::size_t f) const {
+    std::vector<WeightedOutput> result;
+    auto const& registers = expectations_.squares[f].registers;
+    std::size_t const size = registers.empty() ? 0 : weights_[f].size() / registers.size();
+    for (std::size_t r = 0; r < registers.size(); ++r) {
+        if (registers[r] != no_register) result.push_back({registers[r], weights_[f].data() + r * size});
+    }
+    return result;
+}
+
+std::vector<double> ExpectedFactors::squares(std::size_t f) {
+    AdjointRunner& runner = *runners_[f];
+    if (!factors_.has_learnt_scale(f)) return {runner.evaluate()};
+    Variable const& target = plan_.layout.variables[plan_.layout.factors[f].target];
+    std::vector<double> sums(factors_.counts(f).size(), 0.0);
+    auto const& registers = expectations_.squares[f].registers;
+    runner.begin();
+    for (Chunk const& chunk : runner.chunks()) {
+        runner.run(chunk);
+        for (std::size_t c = 0; c < registers.size(); ++c) {
+            if (registers[c] == no_register) continue;
+            double const* values = runner.at(registers[c]);
+            std::size_t k = 0;
+            for_each_index(grid_, target.extent, chunk.first_step, chunk.last_step, [&](std::size_t i, std::size_t s, std::size_t t) {
+                double const mask = factors_.mask(f, c, i);
+                if (mask > 0) sums[factors_.scale_index(f, c, s, t)] += mask * values[k];
+                ++k;
+            });
+        }
+        runner.advance(chunk);
+    }
+    return sums;
+}
+
+}  // namespace bam

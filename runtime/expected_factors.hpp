@@ -1,0 +1,41 @@
+// What every statement of the model is worth under a factorised posterior: E[log density], its expected squares, and the weights with which
+// its expected squared residuals count.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "adjoint_runner.hpp"
+#include "factors.hpp"
+#include "scale_factor.hpp"
+
+namespace bam {
+
+class ExpectedFactors {
+  public:
+    /// `inputs.state` holds the means; where a scale is learnt, the number whose precision is E[precision].
+    ExpectedFactors(Plan const& plan, ExpectationPlan const& expectations, Inputs const& inputs, Factors const& factors,
+                    std::vector<Covariances> const& covariances);
+
+    /// Brings the weights up to the scales of one factor as they are.
+    void refresh(std::size_t factor);
+    /// The outputs of the factor's pass, weighted by mask * E[precision]: their sum is the expected quadratic form of the factor.
+    std::vector<WeightedOutput> outputs(std::size_t factor) const;
+    bool is_flat(std::size_t factor) const { return plan_.layout.factors[factor].spread == SpreadKind::Flat; }
+
+    /// Expected sum of squares by entry of the factor's scale, [component][extent]; of a factor with a known spread the quadratic form.
+    std::vector<double> squares(std::size_t factor);
+    /// What E[log density] has besides -1/2 the quadratic form and 1/2 E[log precision] per cell of a learnt scale: never changes.
+    double constant(std::size_t factor) const { return constants_[factor]; }
+
+  private:
+    Plan const& plan_;
+    ExpectationPlan const& expectations_;
+    Grid const& grid_;
+    Factors const& factors_;
+    std::vector<std::vector<double>> weights_;  ///< per factor: [register][extent of the domain]
+    std::vector<double> constants_;
+    std::vector<std::unique_ptr<AdjointRunner>> runners_;
+};
+
+}  // namespace bam

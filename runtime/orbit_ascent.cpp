@@ -1,0 +1,261 @@
+// The variational twin of orbit moves (parameter-expanded variational Bayes: Qi and Jaakkola 2006). Along a symmetry of the likelihood only
+// the priors and the entropy change, so the ELBO is maximised over it in closed form (shears) or in one dimension (scalings):
+//     θ1 -> (I + δ S1) θ1,   θ2 -> (I + ε S2) θ2,
+// with ε = -δ for a shear of one slice by another, and 1 + δ = c, 1 + ε = 1 / c for a scaling of a slice. With Λ and k the prior's
+// quadratic form E[θ' Λ θ] + k' m,
+//     F(δ) = F(0) + δ (2 E[(S θ)' Λ θ] + k' S m) + δ^2 E[(S θ)' Λ S θ].
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "factor_update.hpp"
+
+namespace bam {
+namespace {
+
+/// θ[to] += δ θ[from]
+struct Step {
+    std::uint32_t to, from;
+};
+
+/// One of the two variables of an orbit, with the quadratic form of its own priors.
+class Side {
+  public:
+    Side(UpdateContext const& context, BlockPlan const& block)
+        : block_(block),
+          variable_(context.problem.plan.layout.variables[block.variable]),
+          grid_(context.problem.bound.grid),
+          means_(context.posterior.state.values[block.variable]),
+          covariances_(context.posterior.covariances[block.variable]),
+          gradient_(make_gradient(covariances_)),
+          group_of_(variable_.components, 0) {
+        for (PriorPlan const& prior : block.priors) {
+            if (context.factors.is_flat(prior.factor)) continue;
+            runners_.push_back(std::make_unique<AdjointRunner>(context.expectations.squares[prior.factor].pass,
+                                                               context.factors.outputs(prior.factor), context.inputs,
+                                                               context.posterior.covariances, block.variable));
+        }
+        for (std::size_t g = 0; g < block.groups.size(); ++g) {
+            for (std::uint32_t component : block.groups[g]) group_of_[component] = g;
+        }
+    }
+
+    /// The priors as they are now.
+    void read() {
+        for (auto* part : {&gradient_.mean, &gradient_.same}) std::fill(part->begin(), part->end(), 0.0);
+        for (auto& runner : runners_) runner->differentiate(gradient_);
+        systems_.clear();
+        for (std::size_t g = 0; g < block_.groups.size(); ++g) {
+            for (std::size_t e = 0; e < covariances_.size; ++e) {
+                if (exists(variable_, grid_, e)) systems_.push_back(system(g, e));
+            }
+        }
+    }
+
+    bool is_within_groups(std::vector<Step> const& steps) const {
+        return std::all_of(steps.begin(), steps.end(), [&](Step step) { return group_of_[step.to] == group_of_[step.from]; });
+    }
+
+    struct Change {
+        double slope = 0, curvature = 0;  ///< F(δ) - F(0) = slope δ + curvature δ^2
+        double at(double delta) const { return (slope + curvature * delta) * delta; }
+    };
+
+    Change change(std::vector<Step> const& steps) const {
+        Change result;
+        for (System const& s : systems_) {
+            Eigen::MatrixXd const S = matrix(steps, s.group);
+            Eigen::MatrixXd const second = s.covariance + s.mean * s.mean.transpose();
+            Eigen::MatrixXd const moved = S * second;
+            result.slope += 2 * moved.cwiseProduct(s.precision).sum() + s.offset.dot(S * s.mean);
+            result.curvature += (moved * S.transpose()).cwiseProduct(s.precision).sum();
+        }
+        return result;
+    }
+
+    void apply(std::vector<Step> const& steps, double delta) {
+        for (System& s : systems_) {
+            auto const d = static_cast<Eigen::Index>(block_.groups[s.group].size());
+            Eigen::MatrixXd const map = Eigen::MatrixXd::Identity(d, d) + delta * matrix(steps, s.group);
+            s.mean = map * s.mean;
+            s.covariance = map * s.covariance * map.transpose();
+        }
+    }
+
+    /// Puts the moved systems into the posterior.
+    void write() {
+        for (System const& s : systems_) {
+            auto const& group = block_.groups[s.group];
+            for (std::size_t i = 0; i < group.size(); ++i) {
+                auto const row = static_cast<Eigen::Index>(i);
+                means_[group[i] * covariances_.size + s.index] = s.mean(row);
+                for (std::size_t j = 0; j <= i; ++j)
+                    covariances_.at(group[i], group[j])[s.index] = s.covariance(row, static_cast<Eigen::Index>(j));
+            }
+        }
+    }
+
+    /// Numbers that a step changes.
+    double count(std::vector<Step> const& steps) const {
+        std::size_t indices = 0;
+        for (std::size_t e = 0; e < covariances_.size; ++e) indices += static_cast<std::size_t>(exists(variable_, grid_, e));
+        return static_cast<double>(steps.size() * indices);
+    }
+
+  private:
+    struct System {
+        std::size_t group = 0, index = 0;
+        Eigen::VectorXd mean, offset;
+        Eigen::MatrixXd covariance, precision;
+    };
+
+    System system(std::size_t g, std::size_t e) const {
+        auto const& group = block_.groups[g];
+        auto const d = static_cast<Eigen::Index>(group.size());
+        System s{g, e, Eigen::VectorXd(d), Eigen::VectorXd(d), Eigen::MatrixXd(d, d), Eigen::MatrixXd(d, d)};
+        Eigen::VectorXd slope(d);
+        for (Eigen::Index i = 0; i < d; ++i) {
+            std::uint32_t const a = group[static_cast<std::size_t>(i)];
+            s.mean(i) = means_[a * covariances_.size + e];
+            slope(i) = gradient_.mean[a * covariances_.size + e];
+            for (Eigen::Index j = 0; j < d; ++j) {
+                std::uint32_t const b = group[static_cast<std::size_t>(j)];
+                s.covariance(i, j) = covariances_.at(a, b)[e];
+                s.precision(i, j) =
+                    (i == j ? 1 : 0.5) * gradient_.same[covariances_.pair[a * covariances_.components + b] * covariances_.size + e];
+            }
+        }
+        s.offset = slope - 2 * s.precision * s.mean;
+        return s;
+    }
+
+    Eigen::MatrixXd matrix(std::vector<Step> const& steps, std::size_t g) const {
+        auto const& group = block_.groups[g];
+        auto const d = static_cast<Eigen::Index>(group.size());
+        Eigen::MatrixXd S = Eigen::MatrixXd::Zero(d, d);
+        auto place = [&](std::uint32_t component) { return std::find(group.begin(), group.end(), component) - group.begin(); };
+        for (Step step : steps) {
+            if (group_of_[step.to] == g) S(place(step.to), place(step.from)) = 1;
+        }
+        return S;
+    }
+
+    BlockPlan const& block_;
+    Variable const& variable_;
+    Grid const& grid_;
+    std::vector<double>& means_;
+    Covariances& covariances_;
+    Gradient gradient_;
+    std::vector<std::size_t> group_of_;
+    std::vector<std::unique_ptr<AdjointRunner>> runners_;
+    std::vector<System> systems_;
+};
+
+std::vector<Step> steps_of(std::vector<std::uint32_t> const& to, std::vector<std::uint32_t> const& from) {
+    std::vector<Step> steps;
+    for (std::size_t k = 0; k < to.size(); ++k) steps.push_back({to[k], from[k]});
+    return steps;
+}
+
+class OrbitUpdate : public FactorUpdate {
+  public:
+    OrbitUpdate(UpdateContext const& context, OrbitPlan const& orbit)
+        : orbit_(orbit), first_(context, block_of(context, orbit.first)), second_(context, block_of(context, orbit.second)) {
+        std::vector<std::uint32_t> all_first(context.problem.plan.layout.variables[orbit.first].components);
+        std::vector<std::uint32_t> all_second(context.problem.plan.layout.variables[orbit.second].components);
+        for (std::uint32_t c = 0; c < all_first.size(); ++c) all_first[c] = c;
+        for (std::uint32_t c = 0; c < all_second.size(); ++c) all_second[c] = c;
+        if (!orbit.has_dim) {
+            scalings_.push_back({steps_of(all_first, all_first), steps_of(all_second, all_second)});
+            return;
+        }
+        for (std::size_t i = 0; i < orbit.first_slices.size(); ++i) {
+            scalings_.push_back(
+                {steps_of(orbit.first_slices[i], orbit.first_slices[i]), steps_of(orbit.second_slices[i], orbit.second_slices[i])});
+            for (std::size_t j = 0; !orbit.is_diagonal && j < orbit.first_slices.size(); ++j) {
+                if (i == j) continue;
+                Pair shear{steps_of(orbit.first_slices[i], orbit.first_slices[j]),
+                           steps_of(orbit.second_slices[j], orbit.second_slices[i])};
+                // A shear across groups would correlate what the factors hold independent.
+                if (first_.is_within_groups(shear.first) && second_.is_within_groups(shear.second)) shears_.push_back(std::move(shear));
+            }
+        }
+    }
+
+    static bool fits(UpdateContext const& context, OrbitPlan const& orbit) {
+        return block_of(context, orbit.first).method == PlanMethod::Joint && block_of(context, orbit.second).method == PlanMethod::Joint;
+    }
+
+    double update() override {
+        first_.read();
+        second_.read();
+        double rise = 0;
+        for (Pair const& pair : shears_) rise += shear(pair);
+        for (Pair const& pair : scalings_) rise += scale(pair);
+        first_.write();
+        second_.write();
+        return rise;
+    }
+
+  private:
+    struct Pair {
+        std::vector<Step> first, second;
+    };
+
+    static BlockPlan const& block_of(UpdateContext const& context, std::uint32_t variable) {
+        auto const& blocks = context.problem.plan.blocks;
+        return *std::find_if(blocks.begin(), blocks.end(), [&](BlockPlan const& block) { return block.variable == variable; });
+    }
+
+    double shear(Pair const& pair) {
+        Side::Change const a = first_.change(pair.first);
+        Side::Change const b = second_.change(pair.second);
+        double const curvature = a.curvature + b.curvature;
+        if (!(curvature > 0)) return 0;
+        double const delta = -0.5 * (a.slope - b.slope) / curvature;
+        double const rise = -0.5 * (a.at(delta) + b.at(-delta));
+        first_.apply(pair.first, delta);
+        second_.apply(pair.second, -delta);
+        return rise;
+    }
+
+    double scale(Pair const& pair) {
+        Side::Change const a = first_.change(pair.first);
+        Side::Change const b = second_.change(pair.second);
+        if (!(a.curvature > 0) || !(b.curvature > 0)) return 0;  // nothing holds the product's share of one side
+        double const count = first_.count(pair.first) - second_.count(pair.second);
+        auto rise = [&](double u) { return -0.5 * (a.at(std::expm1(u)) + b.at(std::expm1(-u))) + count * u; };
+        // Newton from where it stands, halved until the ELBO rises.
+        double u = 0;
+        double best = 0;
+        for (int k = 0; k < 20; ++k) {
+            double const c = std::exp(u);
+            double const slope_a = (a.slope + 2 * a.curvature * std::expm1(u)) * c;
+            double const slope_b = (b.slope + 2 * b.curvature * std::expm1(-u)) / c;
+            double const slope = -0.5 * (slope_a - slope_b) + count;
+            double const curvature = -0.5 * (slope_a + 2 * a.curvature * c * c + slope_b + 2 * b.curvature / (c * c));
+            double step = curvature < 0 ? -slope / curvature : (slope > 0 ? 0.5 : -0.5);
+            step = std::clamp(step, -1.0, 1.0);
+            while (std::abs(step) > 1e-12 && !(rise(u + step) >= best)) step /= 2;
+            if (std::abs(step) <= 1e-12) break;
+            u += step;
+            best = rise(u);
+        }
+        first_.apply(pair.first, std::expm1(u));
+        second_.apply(pair.second, std::expm1(-u));
+        return best;
+    }
+
+    OrbitPlan const& orbit_;
+    Side first_, second_;
+    std::vector<Pair> scalings_, shears_;
+};
+
+}  // namespace
+
+std::unique_ptr<FactorUpdate> make_orbit_update(UpdateContext const& context, OrbitPlan const& orbit) {
+    if (!OrbitUpdate::fits(context, orbit)) return nullptr;
+    return std::make_unique<OrbitUpdate>(context, orbit);
+}
+
+}  // namespace bam

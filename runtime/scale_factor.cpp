@@ -1,0 +1,120 @@
+#include "scale_factor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "scales.hpp"
+
+namespace bam {
+namespace {
+
+/// log of prior(scale) |d scale / d log sd| sd^-n exp(-S / (2 sd^2)) at u = log sd.
+struct LogDensity {
+    ScalePriorLayout const& prior;
+    SpreadKind spread;
+    double n, squares;
+
+    double operator()(double u) const {
+        // scale = sd, sd^2 or sd^-2: its logarithm changes 1, 2 or -2 times as fast.
+        double const power = spread == SpreadKind::Sd ? 1 : (spread == SpreadKind::Variance ? 2 : -2);
+        double const log_scale = power * u;
+        return log_density(prior, std::exp(log_scale)) + log_scale + std::log(std::abs(power)) - n * u -
+               (squares > 0 ? 0.5 * squares * std::exp(-2 * u) : 0);
+    }
+};
+
+struct Peak {
+    double at = 0;
+    double width = 1;  ///< 1 / sqrt(-curvature)
+};
+
+/// The mode of a log-concave function: by doubling steps to a bracket, then golden section.
+Peak find_peak(LogDensity const& f) {
+    double low = -1, middle = 0, high = 1;
+    double at_low = f(low), at_middle = f(middle), at_high = f(high);
+    for (double step = 1; at_high > at_middle && step < 1e3; step *= 2) {
+        low = middle, at_low = at_middle;
+        middle = high, at_middle = at_high;
+        high += step, at_high = f(high);
+    }
+    for (double step = 1; at_low > at_middle && step < 1e3; step *= 2) {
+        high = middle, at_high = at_middle;
+        middle = low, at_middle = at_low;
+        low -= step, at_low = f(low);
+    }
+    constexpr double ratio = 0.381966011250105;
+    while (high - low > 1e-7 * (1 + std::abs(middle))) {
+        bool const right = high - middle > middle - low;
+        double const x = right ? middle + ratio * (high - middle) : middle - ratio * (middle - low);
+        double const y = f(x);
+        if (y > at_middle) {
+            (right ? low : high) = middle;
+            middle = x, at_middle = y;
+        } else {
+            (right ? high : low) = x;
+        }
+    }
+    double const h = 1e-3;
+    double const curvature = (f(middle + h) - 2 * f(middle) + f(middle - h)) / (h * h);
+    return {middle, curvature < 0 ? 1 / std::sqrt(-curvature) : 1};
+}
+
+/// Nodes u and densities relative to the mode, as far as they matter to 1e-20.
+struct Nodes {
+    double step = 0;
+    double log_peak = 0;
+    std::vector<double> at, density;
+};
+
+Nodes make_nodes(LogDensity const& f, double fineness) {
+    Peak const peak = find_peak(f);
+    Nodes nodes;
+    nodes.step = std::min(peak.width / 4, 0.1) / fineness;
+    nodes.log_peak = f(peak.at);
+    constexpr double depth = 46;
+    constexpr std::size_t most = 200000;
+    std::vector<double> left;
+    for (double u = peak.at - nodes.step; left.size() < most && f(u) > nodes.log_peak - depth; u -= nodes.step) left.push_back(u);
+    nodes.at.assign(left.rbegin(), left.rend());
+    for (double u = peak.at; nodes.at.size() < 2 * most && f(u) > nodes.log_peak - depth; u += nodes.step) nodes.at.push_back(u);
+    for (double u : nodes.at) nodes.density.push_back(std::exp(f(u) - nodes.log_peak));
+    return nodes;
+}
+
+}  // namespace
+
+ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares) {
+    Nodes const nodes = make_nodes({prior, spread, n, squares}, 1);
+    double mass = 0, precision = 0, log_precision = 0, variance = 0;
+    for (std::size_t k = 0; k < nodes.at.size(); ++k) {
+        double const p = nodes.density[k];
+        mass += p;
+        precision += p * std::exp(-2 * nodes.at[k]);
+        log_precision += p * -2 * nodes.at[k];
+        variance += p * std::exp(2 * nodes.at[k]);
+    }
+    // Beyond the last node the density falls like a power of sd; E[sd^2] is infinite unless that is above 2.
+    std::size_t const last = nodes.at.size() - 1;
+    double const power = last > 0 ? std::log(nodes.density[last - 1] / nodes.density[last]) / nodes.step : 0;
+    if (power <= 2) variance = HUGE_VAL;
+    return {precision / mass, log_precision / mass, variance / mass, squares, std::log(mass * nodes.step) + nodes.log_peak};
+}
+
+double scale_quantile(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double u) {
+    Nodes const nodes = make_nodes({prior, spread, n, squares}, 8);
+    double mass = 0;
+    for (double p : nodes.density) mass += p;
+    double below = 0;
+    for (std::size_t k = 0; k < nodes.at.size(); ++k) {
+        if (below + nodes.density[k] >= u * mass) {
+            double const share = (u * mass - below) / nodes.density[k];
+            return std::exp(nodes.at[k] + (share - 0.5) * nodes.step);
+        }
+        below += nodes.density[k];
+    }
+    return std::exp(nodes.at.back());
+}
+
+}  // namespace bam
