@@ -104,6 +104,35 @@ void Ascent::set_posterior(Posterior const& posterior) {
     for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f) expected_.refresh(f);
 }
 
+void Ascent::set_outputs(State const& state) {
+    for (std::size_t k : lagged_) {
+        std::uint32_t const v = problem_.plan.lagged_outputs[k].variable;
+        std::copy(state.values[v].begin(), state.values[v].end(), posterior_.state.values[v].begin());
+    }
+}
+
+std::vector<double> Ascent::variance_of_mean(std::size_t f) {
+    TermPlan const& plan = expectations_.variances[f];
+    Grid const& grid = problem_.bound.grid;
+    Extent const extent = problem_.plan.layout.variables[problem_.plan.layout.factors[f].target].extent;
+    std::size_t const size = grid.size(extent);
+    std::vector<double> result(plan.registers.size() * size, 0.0);
+    AdjointRunner runner(plan.pass, {}, inputs(), posterior_.covariances, no_register);
+    runner.begin();
+    for (Chunk const& chunk : runner.chunks()) {
+        runner.run(chunk);
+        std::size_t const first = extent == Extent::Cell ? chunk.first_cell : (extent == Extent::Time ? chunk.first_step : 0);
+        std::size_t const count = extent == Extent::Cell   ? chunk.last_cell - chunk.first_cell
+                                  : extent == Extent::Time ? chunk.last_step - chunk.first_step
+                                                           : size;
+        for (std::size_t c = 0; c < plan.registers.size(); ++c) {
+            if (plan.registers[c] != no_register) std::copy_n(runner.at(plan.registers[c]), count, result.data() + c * size + first);
+        }
+        runner.advance(chunk);
+    }
+    return result;
+}
+
 void Ascent::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& factor) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
     posterior_.scales[s][entry] = factor;

@@ -31,9 +31,18 @@ class Ascent {
     double move_orbits();
     std::size_t factors() const { return updates_.size() + problem_.plan.layout.scales.size() + outputs_.size(); }
     std::string name(std::size_t factor) const;
+    /// FactorUpdate::update_at_points of a block of the plan.
+    void update_at_points(std::size_t block) { updates_[block]->update_at_points(); }
+    /// Expected sum of squares of a factor of the model, by entry of its scale (ExpectedFactors::squares).
+    std::vector<double> expected_squares(std::size_t factor) { return expected_.squares(factor); }
+
+    /// Variances of a factor's means under the posterior, [component][extent of its target]; of an observation.
+    std::vector<double> variance_of_mean(std::size_t factor);
 
     Posterior const& posterior() const { return posterior_; }
     void set_posterior(Posterior const& posterior);
+    /// Missing outputs that later means look back at, as they are in a state.
+    void set_outputs(State const& state);
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, posterior_.state, factors_.weights()}; }
     /// A draw of all parameters, and of missing outputs that later means look back at, into `state`.
     void draw(std::uint64_t seed, std::uint64_t index, State& state) const;

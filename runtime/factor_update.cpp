@@ -233,7 +233,24 @@ class SweepUpdate : public FactorUpdate {
         return rise;
     }
 
+    void update_at_points() override {
+        std::vector<double> kept;
+        kept_ = &kept;
+        kept.resize(covariances_.same.size());
+        update();
+        kept_ = nullptr;
+        std::copy(kept.begin(), kept.end(), covariances_.same.begin());  // runners refer to the array
+    }
+
   private:
+    /// Sets the covariances of an entry aside.
+    void make_point(std::size_t index) {
+        for (std::size_t at = index; at < covariances_.same.size(); at += covariances_.size) {
+            (*kept_)[at] = covariances_.same[at];
+            covariances_.same[at] = 0;
+        }
+    }
+
     double update_step(std::size_t t) {
         for (auto& runner : runners_) runner->run_step(t);
         if (t < variable_.first_step) return 0;
@@ -245,6 +262,7 @@ class SweepUpdate : public FactorUpdate {
             GaussianStep const step = step_to_optimum(variable_, block_.groups.front(), index, gradient_, means_, covariances_);
             if (!step.is_proper) fail(variable_);
             rise += step.rise;
+            if (kept_ != nullptr) make_point(index);
         }
         for (auto& runner : runners_) runner->run_step(t);
         return rise;
@@ -257,6 +275,7 @@ class SweepUpdate : public FactorUpdate {
     Covariances& covariances_;
     std::vector<std::unique_ptr<AdjointRunner>> runners_;
     Gradient gradient_;
+    std::vector<double>* kept_ = nullptr;
 };
 
 /// Blocks over time coupled to the step before. With L the Cholesky factor of the block tridiagonal precision, L[t] on the diagonal and

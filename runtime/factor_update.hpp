@@ -27,6 +27,9 @@ class FactorUpdate {
     virtual ~FactorUpdate() = default;
     /// Moves to the optimum; returns by how much the ELBO rises (infinite from a point mass).
     virtual double update() = 0;
+    /// The same, but each step of a block over time sees the others at point masses, also those that were just updated: the factor that the
+    /// Gibbs conditional is compared with.
+    virtual void update_at_points() { update(); }
 };
 
 struct UpdateContext {

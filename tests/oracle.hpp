@@ -99,6 +99,27 @@ class Oracle {
         return result;
     }
 
+    /// Sum of squared residuals over the cells that count; where the spread is known, of residuals divided by it.
+    double quadratic(std::size_t f, State const& state) const {
+        Factor const& factor = model_.factors[f];
+        if (factor.spread == Spread::Covariance) {
+            return quadratic_of_covariance(f, state).first;
+        }
+        double sum = 0;
+        bool const is_learnt =
+            model_.terms[factor.scale].op == Op::Param && model_.symbols[model_.terms[factor.scale].payload].kind == SymbolKind::Scale;
+        for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
+            Variable const& target = problem_.plan.layout.variables[numbering_.variables.at(factor.target)];
+            std::size_t const size = problem_.bound.grid.size(target.extent);
+            if (!problem_.masks[f].empty() && problem_.masks[f][component * size + index] == 0) return;
+            double const r = value(factor.residual, entry, sequence, step, state);
+            double const spread = is_learnt ? 1 : value(factor.scale, entry, sequence, step, state);
+            double const var = factor.spread == Spread::Sd ? spread * spread : (factor.spread == Spread::Variance ? spread : 1 / spread);
+            sum += r * r / var;
+        });
+        return sum;
+    }
+
     double log_density(std::size_t f, State const& state) const {
         Factor const& factor = model_.factors[f];
         if (factor.spread == Spread::Flat) return 0;
@@ -182,6 +203,12 @@ class Oracle {
     }
 
     double log_density_of_covariance(std::size_t f, State const& state) const {
+        auto const [quadratic, log_constant] = quadratic_of_covariance(f, state);
+        return log_constant - 0.5 * quadratic;
+    }
+
+    /// r' inv(cov) r over all rows, and the rest of their log density.
+    std::pair<double, double> quadratic_of_covariance(std::size_t f, State const& state) const {
         Factor const& factor = model_.factors[f];
         std::vector<double> const& cov = model_.literals[model_.terms[factor.scale].payload].values;
         auto const k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(cov.size()))));
@@ -191,7 +218,8 @@ class Oracle {
         });
         // Gaussian elimination on [cov | r]; components of the last dim are neighbours only if the extent is one number.
         std::size_t const size = problem_.bound.grid.size(numbering_.extent(factor.target));
-        double sum = 0;
+        double quadratic = 0;
+        double log_constant = 0;
         for (std::size_t first = 0; first < residuals.size() / size; first += k) {
             for (std::size_t i = 0; i < size; ++i) {
                 std::vector<double> a(cov);
@@ -211,11 +239,11 @@ class Oracle {
                     for (std::size_t q = p + 1; q < k; ++q) b[p] -= a[p * k + q] * b[q];
                     b[p] /= a[p * k + p];
                 }
-                sum -= 0.5 * (static_cast<double>(k) * std::log(2 * std::numbers::pi) + log_determinant);
-                for (std::size_t j = 0; j < k; ++j) sum -= 0.5 * r[j] * b[j];
+                log_constant -= 0.5 * (static_cast<double>(k) * std::log(2 * std::numbers::pi) + log_determinant);
+                for (std::size_t j = 0; j < k; ++j) quadratic += r[j] * b[j];
             }
         }
-        return sum;
+        return {quadratic, log_constant};
     }
 
     double log_prior(ScalePrior const& prior, State const& state) const {
