@@ -73,6 +73,7 @@ Ascent::Ascent(Problem const& problem, ExpectationPlan const& expectations, bool
 }
 
 void Ascent::start(State const& state) {
+    elbo_.reset();
     for (std::size_t v = 0; v < state.values.size(); ++v) {
         if (problem_.plan.layout.variables[v].kind != VariableKind::Data)
             std::copy(state.values[v].begin(), state.values[v].end(), posterior_.state.values[v].begin());
@@ -93,6 +94,7 @@ void Ascent::start(State const& state) {
 }
 
 void Ascent::set_posterior(Posterior const& posterior) {
+    elbo_.reset();
     // The runners refer to the arrays: they are filled, not replaced.
     for (std::size_t v = 0; v < posterior.state.values.size(); ++v)
         std::copy(posterior.state.values[v].begin(), posterior.state.values[v].end(), posterior_.state.values[v].begin());
@@ -105,6 +107,7 @@ void Ascent::set_posterior(Posterior const& posterior) {
 }
 
 void Ascent::set_outputs(State const& state) {
+    elbo_.reset();
     for (std::size_t k : lagged_) {
         std::uint32_t const v = problem_.plan.lagged_outputs[k].variable;
         std::copy(state.values[v].begin(), state.values[v].end(), posterior_.state.values[v].begin());
@@ -139,17 +142,22 @@ void Ascent::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& fact
     posterior_.state.values[scale.variable][entry] = of_precision(scale.spread, factor.precision);
 }
 
+std::vector<double> Ascent::counts(std::size_t s) const {
+    std::vector<double> counts(posterior_.scales[s].size(), 0.0);
+    for (std::uint32_t f : problem_.plan.layout.scales[s].factors) {
+        for (std::size_t e = 0; e < counts.size(); ++e) counts[e] += factors_.counts(f)[e];
+    }
+    return counts;
+}
+
 double Ascent::update_scale(std::size_t s) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
     std::size_t const entries = posterior_.scales[s].size();
     std::vector<double> squares(entries, 0.0);
-    std::vector<double> counts(entries, 0.0);
+    std::vector<double> const counts = this->counts(s);
     for (std::uint32_t f : scale.factors) {
         std::vector<double> const of_factor = expected_.squares(f);
-        for (std::size_t e = 0; e < entries; ++e) {
-            squares[e] += of_factor[e];
-            counts[e] += factors_.counts(f)[e];
-        }
+        for (std::size_t e = 0; e < entries; ++e) squares[e] += of_factor[e];
     }
     double rise = 0;
     std::size_t const size = entries / problem_.plan.layout.variables[scale.variable].components;
@@ -164,6 +172,7 @@ double Ascent::update_scale(std::size_t s) {
 }
 
 double Ascent::update(std::size_t factor) {
+    elbo_.reset();
     if (factor < updates_.size()) return updates_[factor]->update();
     factor -= updates_.size();
     if (factor < posterior_.scales.size()) return update_scale(factor);
@@ -179,6 +188,7 @@ std::string Ascent::name(std::size_t factor) const {
 }
 
 double Ascent::move_orbits() {
+    if (!orbits_.empty()) elbo_.reset();
     double rise = 0;
     for (auto& orbit : orbits_) rise += orbit->update();
     return rise;
@@ -208,6 +218,7 @@ double Ascent::pass() {
 }
 
 double Ascent::elbo() {
+    if (elbo_) return *elbo_;
     Plan const& plan = problem_.plan;
     double total = 0;
     std::vector<std::vector<double>> squares(plan.layout.factors.size());
@@ -237,40 +248,8 @@ double Ascent::elbo() {
             }
         }
     }
+    elbo_ = total;
     return total;
-}
-
-void Ascent::draw(std::uint64_t seed, std::uint64_t index, State& state) const {
-    Plan const& plan = problem_.plan;
-    state = posterior_.state;
-    std::uint64_t unit = 0;
-    for (BlockPlan const& block : plan.blocks) {
-        Stream stream(seed, 0, index, unit++);
-        bam::draw(block, plan.layout.variables[block.variable], problem_.bound.grid, posterior_, stream, state.values[block.variable]);
-    }
-    for (std::size_t s = 0; s < plan.layout.scales.size(); ++s) {
-        ScaleLayout const& scale = plan.layout.scales[s];
-        Stream stream(seed, 0, index, unit++);
-        std::size_t const size = posterior_.scales[s].size() / plan.layout.variables[scale.variable].components;
-        for (std::size_t e = 0; e < posterior_.scales[s].size(); ++e) {
-            double counts = 0;
-            for (std::uint32_t f : scale.factors) counts += factors_.counts(f)[e];
-            double const sd =
-                scale_quantile(prior_of(scale, e / size), scale.spread, counts, posterior_.scales[s][e].squares, stream.uniform());
-            state.values[scale.variable][e] = of_precision(scale.spread, 1 / (sd * sd));
-        }
-    }
-    for (std::size_t k : lagged_) {
-        std::uint32_t const v = plan.lagged_outputs[k].variable;
-        Stream stream(seed, 0, index, unit++);
-        Covariances const& covariances = posterior_.covariances[v];
-        for (std::size_t c = 0; c < covariances.components; ++c) {
-            for (std::size_t i = 0; i < covariances.size; ++i) {
-                if (problem_.augmented[k][c * covariances.size + i])
-                    state.values[v][c * covariances.size + i] += std::sqrt(covariances.at(c, c)[i]) * stream.normal();
-            }
-        }
-    }
 }
 
 }  // namespace bam

@@ -32,7 +32,10 @@ class Ascent {
     std::size_t factors() const { return updates_.size() + problem_.plan.layout.scales.size() + outputs_.size(); }
     std::string name(std::size_t factor) const;
     /// FactorUpdate::update_at_points of a block of the plan.
-    void update_at_points(std::size_t block) { updates_[block]->update_at_points(); }
+    void update_at_points(std::size_t block) {
+        elbo_.reset();
+        updates_[block]->update_at_points();
+    }
     /// Expected sum of squares of a factor of the model, by entry of its scale (ExpectedFactors::squares).
     std::vector<double> expected_squares(std::size_t factor) { return expected_.squares(factor); }
 
@@ -44,8 +47,9 @@ class Ascent {
     /// Missing outputs that later means look back at, as they are in a state.
     void set_outputs(State const& state);
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, posterior_.state, factors_.weights()}; }
-    /// A draw of all parameters, and of missing outputs that later means look back at, into `state`.
-    void draw(std::uint64_t seed, std::uint64_t index, State& state) const;
+    /// Cells that count of every entry of a scale of the layout, [component][extent].
+    std::vector<double> counts(std::size_t scale) const;
+    Problem const& problem() const { return problem_; }
 
   private:
     double update_scale(std::size_t scale);
@@ -60,6 +64,7 @@ class Ascent {
     std::vector<std::unique_ptr<FactorUpdate>> outputs_;  ///< per lagged output with missing cells
     std::vector<std::unique_ptr<FactorUpdate>> orbits_;
     std::vector<std::size_t> lagged_;  ///< of outputs_: which lagged output
+    std::optional<double> elbo_;       ///< where it is known
 };
 
 /// Per variable, whether some of its cells are unknowns (augment.hpp).

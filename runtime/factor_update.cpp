@@ -8,8 +8,6 @@
 #include "block_sampler.hpp"
 
 namespace bam {
-namespace {
-
 Eigen::MatrixXd covariance_of(std::vector<std::uint32_t> const& group, std::size_t index, Covariances const& covariances) {
     auto const d = static_cast<Eigen::Index>(group.size());
     Eigen::MatrixXd result(d, d);
@@ -30,33 +28,13 @@ Eigen::MatrixXd earlier_of(std::vector<std::uint32_t> const& group, std::size_t 
     return result;
 }
 
+namespace {
+
 /// log |V|; minus infinity where it is singular.
 double log_determinant(Eigen::MatrixXd const& matrix) {
     Eigen::LLT<Eigen::MatrixXd> const factor(matrix);
     double const log = 2 * factor.matrixLLT().diagonal().array().log().sum();
     return factor.info() == Eigen::Success && std::isfinite(log) ? log : -HUGE_VAL;
-}
-
-/// Calls f(group, index, index one step back or nothing) for the systems of a block, each path in the order of its steps.
-template <class F>
-void for_each_system(BlockPlan const& block, Variable const& variable, Grid const& grid, F f) {
-    for (auto const& group : block.groups) {
-        if (block.method != PlanMethod::Markov) {
-            for (std::size_t e = 0; e < grid.size(variable.extent); ++e) {
-                if (exists(variable, grid, e)) f(group, e, std::optional<std::size_t>{});
-            }
-            continue;
-        }
-        std::size_t const lanes = variable.extent == Extent::Cell ? grid.sequences : 1;
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-            std::optional<std::size_t> before;
-            for (std::size_t t = variable.first_step; t < length(grid, variable.extent, lane); ++t) {
-                std::size_t const here = variable.extent == Extent::Cell ? grid.cell(lane, t) : t;
-                f(group, here, before);
-                before = here;
-            }
-        }
-    }
 }
 
 }  // namespace
@@ -71,6 +49,27 @@ std::size_t length(Grid const& grid, Extent extent, std::size_t lane) {
     std::size_t steps = grid.steps;
     while (extent == Extent::Cell && steps > 0 && grid.lanes(steps - 1) <= lane) --steps;
     return steps;
+}
+
+void for_each_system(BlockPlan const& block, Variable const& variable, Grid const& grid,
+                     std::function<void(std::vector<std::uint32_t> const&, std::size_t, std::optional<std::size_t>)> const& f) {
+    for (auto const& group : block.groups) {
+        if (block.method != PlanMethod::Markov) {
+            for (std::size_t e = 0; e < grid.size(variable.extent); ++e) {
+                if (exists(variable, grid, e)) f(group, e, std::nullopt);
+            }
+            continue;
+        }
+        std::size_t const lanes = variable.extent == Extent::Cell ? grid.sequences : 1;
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            std::optional<std::size_t> before;
+            for (std::size_t t = variable.first_step; t < length(grid, variable.extent, lane); ++t) {
+                std::size_t const here = variable.extent == Extent::Cell ? grid.cell(lane, t) : t;
+                f(group, here, before);
+                before = here;
+            }
+        }
+    }
 }
 
 std::vector<std::unique_ptr<AdjointRunner>> make_runners(UpdateContext const& context, std::uint32_t variable) {
@@ -132,36 +131,6 @@ double entropy(BlockPlan const& block, Variable const& variable, Grid const& gri
         sum += 0.5 * (log_determinant(conditional) + static_cast<double>(group.size()) * (1 + std::log(2 * std::numbers::pi)));
     });
     return sum;
-}
-
-void draw(BlockPlan const& block, Variable const& variable, Grid const& grid, Posterior const& posterior, NormalSource& normals,
-          std::vector<double>& values) {
-    std::vector<double> const& means = posterior.state.values[block.variable];
-    Covariances const& covariances = posterior.covariances[block.variable];
-    std::size_t const size = grid.size(variable.extent);
-    for_each_system(block, variable, grid, [&](auto const& group, std::size_t here, std::optional<std::size_t> before) {
-        auto const d = static_cast<Eigen::Index>(group.size());
-        Eigen::MatrixXd conditional = covariance_of(group, here, covariances);
-        Eigen::VectorXd draw(d);
-        for (Eigen::Index i = 0; i < d; ++i) draw(i) = normals.normal();
-        Eigen::VectorXd shift = Eigen::VectorXd::Zero(d);
-        if (before) {
-            Eigen::MatrixXd const cross = earlier_of(group, here, covariances);
-            Eigen::LLT<Eigen::MatrixXd> const factor(covariance_of(group, *before, covariances));
-            Eigen::VectorXd deviation(d);
-            for (Eigen::Index i = 0; i < d; ++i) {
-                std::size_t const at = group[static_cast<std::size_t>(i)] * size + *before;
-                deviation(i) = values[at] - means[at];
-            }
-            shift = cross * factor.solve(deviation);
-            conditional -= cross * factor.solve(cross.transpose());
-        }
-        draw = conditional.llt().matrixL() * draw + shift;
-        for (Eigen::Index i = 0; i < d; ++i) {
-            std::size_t const at = group[static_cast<std::size_t>(i)] * size + here;
-            values[at] = means[at] + draw(i);
-        }
-    });
 }
 
 // ---------------------------------------------------------------- blocks outside of recurrences

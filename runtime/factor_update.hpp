@@ -7,7 +7,10 @@
 // point mass of all other factors it is that conditional.
 #pragma once
 
+#include <Eigen/Core>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "covariances.hpp"
 #include "expected_factors.hpp"
@@ -63,12 +66,17 @@ GaussianStep step_to_optimum(Variable const& variable, std::vector<std::uint32_t
 /// Whether entry `index` of a variable's extent exists (`a[t > 0]`).
 bool exists(Variable const& variable, Grid const& grid, std::size_t index);
 
+/// Calls f(group, index, index one step back or nothing) for the systems of a block that are updated together, each path in the order of
+/// its steps.
+void for_each_system(BlockPlan const& block, Variable const& variable, Grid const& grid,
+                     std::function<void(std::vector<std::uint32_t> const&, std::size_t, std::optional<std::size_t>)> const& f);
+/// [group, group] at one index, and between that and one step back.
+Eigen::MatrixXd covariance_of(std::vector<std::uint32_t> const& group, std::size_t index, Covariances const& covariances);
+Eigen::MatrixXd earlier_of(std::vector<std::uint32_t> const& group, std::size_t index, Covariances const& covariances);
+
 /// Entropy of all Gaussian factors of a block; minus infinity at a point mass.
 double entropy(BlockPlan const& block, Variable const& variable, Grid const& grid, Covariances const& covariances);
 /// The sequence's number of steps.
 std::size_t length(Grid const& grid, Extent extent, std::size_t lane);
-/// A draw of all entries of a block from its factor.
-void draw(BlockPlan const& block, Variable const& variable, Grid const& grid, Posterior const& posterior, NormalSource& normals,
-          std::vector<double>& values);
 
 }  // namespace bam

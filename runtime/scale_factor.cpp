@@ -102,19 +102,28 @@ ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, 
     return {precision / mass, log_precision / mass, variance / mass, squares, std::log(mass * nodes.step) + nodes.log_peak};
 }
 
-double scale_quantile(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double u) {
-    Nodes const nodes = make_nodes({prior, spread, n, squares}, 8);
+ScaleTable::ScaleTable(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares) {
+    Nodes nodes = make_nodes({prior, spread, n, squares}, 8);
+    step_ = nodes.step;
+    at_ = std::move(nodes.at);
     double mass = 0;
-    for (double p : nodes.density) mass += p;
-    double below = 0;
-    for (std::size_t k = 0; k < nodes.at.size(); ++k) {
-        if (below + nodes.density[k] >= u * mass) {
-            double const share = (u * mass - below) / nodes.density[k];
-            return std::exp(nodes.at[k] + (share - 0.5) * nodes.step);
-        }
-        below += nodes.density[k];
+    for (double p : nodes.density) {
+        below_.push_back(mass);
+        mass += p;
     }
-    return std::exp(nodes.at.back());
+    for (double& b : below_) b /= mass;
+}
+
+double ScaleTable::quantile(double u) const {
+    auto const k = static_cast<std::size_t>(std::upper_bound(below_.begin(), below_.end(), u) - below_.begin()) - 1;
+    double const next = k + 1 < below_.size() ? below_[k + 1] : 1;
+    double const share = next > below_[k] ? (u - below_[k]) / (next - below_[k]) : 0.5;
+    return std::exp(at_[k] + (share - 0.5) * step_);
+}
+
+double log_density(ScalePriorLayout const& prior, SpreadKind spread, double n, ScaleFactor const& factor, double sd) {
+    double const power = spread == SpreadKind::Sd ? 1 : (spread == SpreadKind::Variance ? 2 : -2);
+    return log_density(prior, std::pow(sd, power)) - n * std::log(sd) - 0.5 * factor.squares / (sd * sd) - factor.log_normaliser;
 }
 
 }  // namespace bam

@@ -1,5 +1,7 @@
-// The variational factor of a scale, and the mode of its conditional.
+// The variational factor of a scale.
 #pragma once
+
+#include <vector>
 
 #include "plan.hpp"
 
@@ -19,7 +21,20 @@ struct ScaleFactor {
 /// `spread`: what the file calls the scale: the prior is of that.
 ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares);
 
-/// The sd below which lies the share `u` of q, by linear interpolation of the distribution function on a fine grid in log sd.
-double scale_quantile(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double u);
+/// The distribution function of q on a fine grid in log sd, to draw from by inversion.
+class ScaleTable {
+  public:
+    ScaleTable(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares);
+    /// The sd below which lies the share `u`, by linear interpolation.
+    double quantile(double u) const;
+
+  private:
+    double step_ = 0;
+    std::vector<double> at_;     ///< log sd
+    std::vector<double> below_;  ///< share below the cell around `at_`
+};
+
+/// log q of an sd, as a density of the scale.
+double log_density(ScalePriorLayout const& prior, SpreadKind spread, double n, ScaleFactor const& factor, double sd);
 
 }  // namespace bam

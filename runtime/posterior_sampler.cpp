@@ -1,0 +1,101 @@
+#include "posterior_sampler.hpp"
+
+#include <Eigen/Cholesky>
+#include <cmath>
+#include <numbers>
+
+#include "scales.hpp"
+
+namespace bam {
+
+PosteriorSampler::PosteriorSampler(Ascent const& ascent) : problem_(ascent.problem()), posterior_(ascent.posterior()) {
+    Plan const& plan = problem_.plan;
+    Grid const& grid = problem_.bound.grid;
+    for (BlockPlan const& block : plan.blocks) {
+        Variable const& variable = plan.layout.variables[block.variable];
+        Covariances const& covariances = posterior_.covariances[block.variable];
+        blocks_.push_back({block.variable, {}});
+        for_each_system(block, variable, grid, [&](auto const& group, std::size_t here, std::optional<std::size_t> before) {
+            std::vector<std::size_t> places, previous;
+            for (std::uint32_t component : group) {
+                places.push_back(component * covariances.size + here);
+                if (before) previous.push_back(component * covariances.size + *before);
+            }
+            Eigen::MatrixXd covariance = covariance_of(group, here, covariances);
+            Eigen::MatrixXd gain;
+            if (before) {
+                Eigen::MatrixXd const cross = earlier_of(group, here, covariances);
+                gain = covariance_of(group, *before, covariances).llt().solve(cross.transpose()).transpose();
+                covariance -= gain * cross.transpose();
+            }
+            add_system(blocks_.back(), std::move(places), std::move(previous), std::move(covariance), std::move(gain));
+        });
+    }
+    for (std::size_t k = 0; k < problem_.augmented.size(); ++k) {
+        if (problem_.augmented[k].empty()) continue;
+        std::uint32_t const v = plan.lagged_outputs[k].variable;
+        Covariances const& covariances = posterior_.covariances[v];
+        blocks_.push_back({v, {}});
+        for (std::size_t at = 0; at < problem_.augmented[k].size(); ++at) {
+            if (!problem_.augmented[k][at]) continue;
+            std::size_t const c = at / covariances.size;
+            add_system(blocks_.back(), {at}, {}, Eigen::MatrixXd::Constant(1, 1, covariances.at(c, c)[at % covariances.size]), {});
+        }
+    }
+    for (std::size_t s = 0; s < plan.layout.scales.size(); ++s) {
+        ScaleLayout const& scale = plan.layout.scales[s];
+        scales_.push_back({s, {}, ascent.counts(s)});
+        std::size_t const size = scales_.back().counts.size() / plan.layout.variables[scale.variable].components;
+        for (std::size_t e = 0; e < scales_.back().counts.size(); ++e) {
+            scales_.back().tables.emplace_back(prior_of(scale, e / size), scale.spread, scales_.back().counts[e],
+                                               posterior_.scales[s][e].squares);
+        }
+    }
+}
+
+void PosteriorSampler::add_system(Block& block, std::vector<std::size_t> places, std::vector<std::size_t> before,
+                                  Eigen::MatrixXd covariance, Eigen::MatrixXd gain) {
+    System system{std::move(places), std::move(before), covariance.llt().matrixL(), std::move(gain), 0};
+    system.log_normaliser =
+        system.root.diagonal().array().log().sum() + 0.5 * static_cast<double>(system.root.rows()) * std::log(2 * std::numbers::pi);
+    block.systems.push_back(std::move(system));
+}
+
+double PosteriorSampler::draw(std::uint64_t seed, std::uint64_t index, State& state) const {
+    state = posterior_.state;
+    double log_density_of_draw = 0;
+    std::uint64_t unit = 0;
+    Eigen::VectorXd z;
+    Eigen::VectorXd move;
+    for (Block const& block : blocks_) {
+        Stream stream(seed, 0, index, unit++);
+        std::vector<double> const& means = posterior_.state.values[block.variable];
+        std::vector<double>& values = state.values[block.variable];
+        for (System const& system : block.systems) {
+            auto const d = static_cast<Eigen::Index>(system.places.size());
+            z.resize(d);
+            for (Eigen::Index i = 0; i < d; ++i) z(i) = stream.normal();
+            move = system.root.triangularView<Eigen::Lower>() * z;
+            for (std::size_t j = 0; j < system.before.size(); ++j)
+                move += system.gain.col(static_cast<Eigen::Index>(j)) * (values[system.before[j]] - means[system.before[j]]);
+            for (Eigen::Index i = 0; i < d; ++i) values[system.places[static_cast<std::size_t>(i)]] += move(i);
+            log_density_of_draw -= 0.5 * z.squaredNorm() + system.log_normaliser;
+        }
+    }
+    for (Scale const& scale : scales_) {
+        Stream stream(seed, 0, index, unit++);
+        ScaleLayout const& layout = problem_.plan.layout.scales[scale.index];
+        std::size_t const size = scale.tables.size() / problem_.plan.layout.variables[layout.variable].components;
+        for (std::size_t e = 0; e < scale.tables.size(); ++e) {
+            double const sd = scale.tables[e].quantile(stream.uniform());
+            double const precision = 1 / (sd * sd);
+            state.values[layout.variable][e] =
+                layout.spread == SpreadKind::Precision ? precision : (layout.spread == SpreadKind::Variance ? sd * sd : sd);
+            log_density_of_draw +=
+                log_density(prior_of(layout, e / size), layout.spread, scale.counts[e], posterior_.scales[scale.index][e], sd);
+        }
+    }
+    return log_density_of_draw;
+}
+
+}  // namespace bam

@@ -1,0 +1,44 @@
+// Independent draws from a factorised posterior.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "ascent.hpp"
+
+namespace bam {
+
+class PosteriorSampler {
+  public:
+    explicit PosteriorSampler(Ascent const& ascent);
+
+    /// Draws every parameter, and missing outputs that later means look back at. Returns the log density of the draw under the posterior.
+    /// `index` numbers the draw: the same number gives the same bits.
+    double draw(std::uint64_t seed, std::uint64_t index, State& state) const;
+
+  private:
+    struct System {
+        std::vector<std::size_t> places, before;  ///< in the values of the variable; one step back, or empty
+        Eigen::MatrixXd root;                     ///< Cholesky factor of the covariance given the step before
+        Eigen::MatrixXd gain;                     ///< regression on the step before
+        double log_normaliser = 0;
+    };
+    struct Block {
+        std::uint32_t variable = 0;
+        std::vector<System> systems;
+    };
+    struct Scale {
+        std::size_t index = 0;  ///< of the layout's scales
+        std::vector<ScaleTable> tables;
+        std::vector<double> counts;
+    };
+    void add_system(Block& block, std::vector<std::size_t> places, std::vector<std::size_t> before, Eigen::MatrixXd covariance,
+                    Eigen::MatrixXd gain);
+
+    Problem const& problem_;
+    Posterior posterior_;
+    std::vector<Block> blocks_;
+    std::vector<Scale> scales_;
+};
+
+}  // namespace bam
