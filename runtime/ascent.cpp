@@ -47,13 +47,16 @@ std::vector<bool> drawn_outputs(Problem const& problem) {
     return drawn;
 }
 
-Ascent::Ascent(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits)
+Ascent::Ascent(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits, std::vector<TermPlan const*> const& tilted)
     : problem_(problem),
       expectations_(expectations),
       posterior_(make_posterior(problem)),
       factors_(problem.plan, problem.bound, posterior_.state, problem.masks, problem.weighted),
       expected_(problem.plan, expectations, inputs(), factors_, posterior_.covariances) {
-    UpdateContext const context{problem, expectations, inputs(), expected_, posterior_};
+    for (TermPlan const* term : tilted)
+        tilts_.push_back({term, std::vector<double>(term->registers.size() * problem.bound.grid.size(term->pass.domain), 0.0)});
+    for (auto const& scale : posterior_.scales) scale_tilts_.emplace_back(scale.size(), 0.0);
+    UpdateContext const context{problem, expectations, inputs(), expected_, posterior_, tilts_};
     for (BlockPlan const& block : problem.plan.blocks) {
         switch (block.method) {
             case PlanMethod::Joint: updates_.push_back(make_joint_update(context, block)); break;
@@ -87,7 +90,7 @@ void Ascent::start(State const& state) {
         for (std::size_t e = 0; e < posterior_.scales[s].size(); ++e) {
             double const x = posterior_.state.values[scale.variable][e];
             double const precision = scale.spread == SpreadKind::Precision ? x : 1 / (scale.spread == SpreadKind::Variance ? x : x * x);
-            set_scale(s, e, {precision, std::log(precision), 1 / precision, 0, -HUGE_VAL});
+            set_scale(s, e, {precision, std::log(precision), 1 / precision, x, 0, 0, -HUGE_VAL});
         }
         for (std::uint32_t f : scale.factors) expected_.refresh(f);
     }
@@ -163,7 +166,7 @@ double Ascent::update_scale(std::size_t s) {
     std::size_t const size = entries / problem_.plan.layout.variables[scale.variable].components;
     for (std::size_t e = 0; e < entries; ++e) {
         ScaleFactor const old = posterior_.scales[s][e];
-        ScaleFactor const factor = make_scale_factor(prior_of(scale, e / size), scale.spread, counts[e], squares[e]);
+        ScaleFactor const factor = make_scale_factor(prior_of(scale, e / size), scale.spread, counts[e], squares[e], scale_tilts_[s][e]);
         rise += factor.log_normaliser - old.log_normaliser - 0.5 * old.precision * (old.squares - squares[e]);
         set_scale(s, e, factor);
     }

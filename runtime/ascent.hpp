@@ -14,7 +14,9 @@ namespace bam {
 class Ascent {
   public:
     /// `expectations`: planned for drawn_outputs(problem).
-    Ascent(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits = true);
+    /// `tilted`: terms that tilt() can add to the log joint density.
+    Ascent(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits = true,
+           std::vector<TermPlan const*> const& tilted = {});
     Ascent(Ascent const&) = delete;
     Ascent& operator=(Ascent const&) = delete;
 
@@ -47,6 +49,11 @@ class Ascent {
     /// Missing outputs that later means look back at, as they are in a state.
     void set_outputs(State const& state);
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, posterior_.state, factors_.weights()}; }
+    /// Adds ε times the number at `offset`, [component][extent], of a tilted term to the log joint density, in place of what stood there.
+    /// The ELBO that elbo() and pass() know of is without it: update factor by factor.
+    void tilt(std::size_t term, std::size_t offset, double epsilon) { tilts_[term].weights[offset] = -2 * epsilon; }
+    /// Adds ε times the logarithm of the sd of an entry of a scale of the layout.
+    void tilt_scale(std::size_t scale, std::size_t entry, double epsilon) { scale_tilts_[scale][entry] = epsilon; }
     /// Cells that count of every entry of a scale of the layout, [component][extent].
     std::vector<double> counts(std::size_t scale) const;
     Problem const& problem() const { return problem_; }
@@ -60,6 +67,8 @@ class Ascent {
     Posterior posterior_;
     Factors factors_;
     ExpectedFactors expected_;
+    std::vector<Tilt> tilts_;
+    std::vector<std::vector<double>> scale_tilts_;        ///< per scale of the layout: [component][extent]
     std::vector<std::unique_ptr<FactorUpdate>> updates_;  ///< per block of the plan
     std::vector<std::unique_ptr<FactorUpdate>> outputs_;  ///< per lagged output with missing cells
     std::vector<std::unique_ptr<FactorUpdate>> orbits_;

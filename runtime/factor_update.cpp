@@ -74,14 +74,24 @@ void for_each_system(BlockPlan const& block, Variable const& variable, Grid cons
 
 std::vector<std::unique_ptr<AdjointRunner>> make_runners(UpdateContext const& context, std::uint32_t variable) {
     std::vector<std::unique_ptr<AdjointRunner>> runners;
-    for (std::size_t f = 0; f < context.expectations.squares.size(); ++f) {
-        Pass const& pass = context.expectations.squares[f].pass;
+    auto add = [&](Pass const& pass, std::vector<WeightedOutput> outputs) {
         bool const occurs = std::any_of(pass.registers.begin(), pass.registers.end(), [&](Register const& reg) {
             return (reg.from == From::Variable || reg.from == From::Covariance) && reg.index == variable;
         });
-        if (!occurs || context.factors.is_flat(f)) continue;
+        if (!occurs) return;
         runners.push_back(
-            std::make_unique<AdjointRunner>(pass, context.factors.outputs(f), context.inputs, context.posterior.covariances, variable));
+            std::make_unique<AdjointRunner>(pass, std::move(outputs), context.inputs, context.posterior.covariances, variable));
+    };
+    for (std::size_t f = 0; f < context.expectations.squares.size(); ++f) {
+        if (!context.factors.is_flat(f)) add(context.expectations.squares[f].pass, context.factors.outputs(f));
+    }
+    for (Tilt const& tilt : context.tilts) {
+        std::vector<WeightedOutput> outputs;
+        std::size_t const size = tilt.weights.size() / tilt.term->registers.size();
+        for (std::size_t c = 0; c < tilt.term->registers.size(); ++c) {
+            if (tilt.term->registers[c] != no_register) outputs.push_back({tilt.term->registers[c], tilt.weights.data() + c * size});
+        }
+        add(tilt.term->pass, std::move(outputs));
     }
     return runners;
 }

@@ -35,12 +35,19 @@ class FactorUpdate {
     virtual void update_at_points() { update(); }
 };
 
+/// A term, linear in each block, that can be added to the log joint density: sum of ε * E[term], weights = -2 ε as F counts.
+struct Tilt {
+    TermPlan const* term = nullptr;
+    std::vector<double> weights;  ///< [component][extent of its domain]
+};
+
 struct UpdateContext {
     Problem const& problem;
     ExpectationPlan const& expectations;
     Inputs inputs;
     ExpectedFactors const& factors;
     Posterior& posterior;
+    std::vector<Tilt> const& tilts;
 };
 
 std::unique_ptr<FactorUpdate> make_joint_update(UpdateContext const& context, BlockPlan const& block);

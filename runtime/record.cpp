@@ -118,6 +118,11 @@ void Recorder::add_means(std::size_t f) {
     places_ = std::move(places);
 }
 
+Recorder::Source Recorder::source(std::size_t column) const {
+    Place const& place = places_[column];
+    return {place.term == no_register ? nullptr : terms_[place.term].plan, place.variable, place.offset};
+}
+
 void Recorder::evaluate(Evaluated& evaluated) const {
     Grid const& grid = problem_.bound.grid;
     std::size_t const size = grid.size(evaluated.extent);

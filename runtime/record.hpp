@@ -20,6 +20,13 @@ class Recorder {
     Recorder(Problem const& problem, Inputs const& inputs);
 
     std::vector<DrawColumn> const& columns() const { return columns_; }
+    /// Where a column's number is: of a term (its registers are components) or, without one, of a variable; [component][extent].
+    struct Source {
+        TermPlan const* term = nullptr;
+        std::uint32_t variable = 0;
+        std::size_t offset = 0;
+    };
+    Source source(std::size_t column) const;
     /// Writes one row, [columns].
     void record(State const& state, double* row);
 

@@ -15,13 +15,14 @@ struct LogDensity {
     ScalePriorLayout const& prior;
     SpreadKind spread;
     double n, squares;
+    double tilt = 0;
 
     double operator()(double u) const {
         // scale = sd, sd^2 or sd^-2: its logarithm changes 1, 2 or -2 times as fast.
         double const power = spread == SpreadKind::Sd ? 1 : (spread == SpreadKind::Variance ? 2 : -2);
         double const log_scale = power * u;
         return log_density(prior, std::exp(log_scale)) + log_scale + std::log(std::abs(power)) - n * u -
-               (squares > 0 ? 0.5 * squares * std::exp(-2 * u) : 0);
+               (squares > 0 ? 0.5 * squares * std::exp(-2 * u) : 0) + tilt * u;
     }
 };
 
@@ -85,21 +86,27 @@ Nodes make_nodes(LogDensity const& f, double fineness) {
 
 }  // namespace
 
-ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares) {
-    Nodes const nodes = make_nodes({prior, spread, n, squares}, 1);
-    double mass = 0, precision = 0, log_precision = 0, variance = 0;
+ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double tilt) {
+    Nodes const nodes = make_nodes({prior, spread, n, squares, tilt}, 1);
+    double const power_of_sd = spread == SpreadKind::Sd ? 1 : (spread == SpreadKind::Variance ? 2 : -2);
+    double mass = 0, precision = 0, log_precision = 0, variance = 0, mean = 0, square_of_log = 0;
     for (std::size_t k = 0; k < nodes.at.size(); ++k) {
         double const p = nodes.density[k];
         mass += p;
         precision += p * std::exp(-2 * nodes.at[k]);
         log_precision += p * -2 * nodes.at[k];
         variance += p * std::exp(2 * nodes.at[k]);
+        mean += p * std::exp(power_of_sd * nodes.at[k]);
+        square_of_log += p * 4 * nodes.at[k] * nodes.at[k];
     }
     // Beyond the last node the density falls like a power of sd; E[sd^2] is infinite unless that is above 2.
     std::size_t const last = nodes.at.size() - 1;
     double const power = last > 0 ? std::log(nodes.density[last - 1] / nodes.density[last]) / nodes.step : 0;
     if (power <= 2) variance = HUGE_VAL;
-    return {precision / mass, log_precision / mass, variance / mass, squares, std::log(mass * nodes.step) + nodes.log_peak};
+    log_precision /= mass;
+    double const sd_of_log = 0.5 * std::sqrt(std::max(0.0, square_of_log / mass - log_precision * log_precision));
+    return {
+        precision / mass, log_precision, variance / mass, mean / mass, sd_of_log, squares, std::log(mass * nodes.step) + nodes.log_peak};
 }
 
 ScaleTable::ScaleTable(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares) {

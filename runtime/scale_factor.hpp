@@ -14,12 +14,15 @@ struct ScaleFactor {
     double precision = 1;       ///< E[sd^-2]
     double log_precision = 0;   ///< E[log sd^-2]
     double variance = 1;        ///< E[sd^2]; infinite where the tail is too heavy
+    double mean = 1;            ///< of the scale as the file declares it
+    double sd_of_log = 0;       ///< of the logarithm of the sd
     double squares = 0;         ///< S that it was made for
     double log_normaliser = 0;  ///< log of the integral of prior(scale) sd^-n exp(-S / (2 sd^2)) over the scale
 };
 
-/// `spread`: what the file calls the scale: the prior is of that.
-ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares);
+/// `spread`: what the file calls the scale: the prior is of that. `tilt`: ε where ε log(sd) is added to the log
+/// density.
+ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double tilt = 0);
 
 /// The distribution function of q on a fine grid in log sd, to draw from by inversion.
 class ScaleTable {

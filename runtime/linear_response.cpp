@@ -1,0 +1,188 @@
+#include "linear_response.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <list>
+#include <thread>
+
+namespace bam {
+namespace {
+
+constexpr std::size_t most_passes = 400;
+constexpr double settled = 1e-4;        ///< of the response, relative
+constexpr double relative_tilt = 0.05;  ///< shift aimed at, in sds
+
+/// A variable as a term: its components are registers.
+TermPlan variable_term(Layout const& layout, std::uint32_t variable) {
+    TermPlan term;
+    term.pass.domain = layout.variables[variable].extent;
+    for (std::uint32_t c = 0; c < layout.variables[variable].components; ++c) {
+        term.registers.push_back(c);
+        term.pass.registers.push_back({layout.variables[variable].extent, From::Variable, variable, c, 0, 0});
+    }
+    return term;
+}
+
+/// Whether a scale stands in a term, or a function of what is random.
+bool is_linear(TermPlan const& term, Layout const& layout) {
+    bool const has_scale = std::any_of(term.pass.registers.begin(), term.pass.registers.end(), [&](Register const& reg) {
+        return reg.from == From::Variable && layout.variables[reg.index].kind == VariableKind::Scale;
+    });
+    return !has_scale;
+}
+
+class Responses {
+  public:
+    Responses(Problem const& problem, ExpectationPlan const& expectations, Posterior const& optimum, Recorder const& recorder)
+        : problem_(problem), expectations_(expectations), optimum_(optimum), recorder_(recorder) {
+        Layout const& layout = problem.plan.layout;
+        for (std::size_t k = 0; k < recorder.columns().size(); ++k) targets_.push_back(target(k, layout));
+    }
+
+    std::size_t size() const { return targets_.size(); }
+
+    /// Columns first, first + stride, ...
+    void run(std::size_t first, std::size_t stride, std::vector<double>& out, std::stop_token const& stop) const {
+        std::vector<TermPlan const*> terms;
+        for (TermPlan const& term : terms_) terms.push_back(&term);
+        Ascent ascent(problem_, expectations_, true, terms);
+        for (std::size_t k = first; k < targets_.size() && !stop.stop_requested(); k += stride) out[k] = response(ascent, targets_[k]);
+    }
+
+  private:
+    enum class Kind : std::uint8_t { None, Term, Scale };
+    struct Target {
+        Kind kind = Kind::None;
+        std::size_t index = 0;  ///< of terms_, or of the layout's scales
+        std::size_t offset = 0;
+    };
+
+    Target target(std::size_t column, Layout const& layout) {
+        if (!recorder_.columns()[column].is_identified) return {};
+        Recorder::Source const source = recorder_.source(column);
+        if (source.term == nullptr && layout.variables[source.variable].kind == VariableKind::Scale) {
+            for (std::size_t s = 0; s < layout.scales.size(); ++s) {
+                if (layout.scales[s].variable == source.variable) return {Kind::Scale, s, source.offset};
+            }
+            return {};
+        }
+        if (source.term != nullptr && !is_linear(*source.term, layout)) return {};
+        void const* const key = source.term != nullptr ? static_cast<void const*>(source.term) : &layout.variables[source.variable];
+        auto const known = std::find(keys_.begin(), keys_.end(), key);
+        auto const index = static_cast<std::size_t>(known - keys_.begin());
+        if (known == keys_.end()) {
+            keys_.push_back(key);
+            terms_.push_back(source.term != nullptr ? *source.term : variable_term(layout, source.variable));
+        }
+        return {Kind::Term, index, source.offset};
+    }
+
+    /// d scale / d log sd at the mean of the scale: its sd follows from that of its logarithm, in which tilted densities have an integral.
+    double slope(Target const& target) const {
+        SpreadKind const spread = problem_.plan.layout.scales[target.index].spread;
+        return (spread == SpreadKind::Sd ? 1 : 2) * optimum_.scales[target.index][target.offset].mean;
+    }
+
+    /// E[g]; of a scale, of the logarithm of its sd.
+    double mean(Ascent const& ascent, Target const& target) const {
+        if (target.kind == Kind::Scale) return -0.5 * ascent.posterior().scales[target.index][target.offset].log_precision;
+        TermPlan const& term = *std::next(terms_.begin(), static_cast<std::ptrdiff_t>(target.index));
+        std::size_t const size = problem_.bound.grid.size(term.pass.domain);
+        std::uint32_t const reg = term.registers[target.offset / size];
+        if (reg == no_register) return 0;
+        std::vector<double> weights(size, 0.0);
+        weights[target.offset % size] = 1;
+        AdjointRunner runner(term.pass, {{reg, weights.data()}}, ascent.inputs(), ascent.posterior().covariances, no_register);
+        return runner.evaluate();
+    }
+
+    void tilt(Ascent& ascent, Target const& target, double epsilon) const {
+        if (target.kind == Kind::Scale) {
+            ascent.tilt_scale(target.index, target.offset, epsilon);
+        } else {
+            ascent.tilt(target.index, target.offset, epsilon);
+        }
+    }
+
+    /// E[g] at the optimum of the tilted density.
+    double tilted_mean(Ascent& ascent, Target const& target, double epsilon, double before) const {
+        ascent.set_posterior(optimum_);
+        tilt(ascent, target, epsilon);
+        double value = before;
+        double change = 0;
+        for (std::size_t pass = 0; pass < most_passes; ++pass) {
+            for (std::size_t f = 0; f < ascent.factors(); ++f) ascent.update(f);
+            ascent.move_orbits();
+            double const next = mean(ascent, target);
+            double const last = change;
+            change = next - value;
+            value = next;
+            // What is still to come of a geometric sequence.
+            double const ratio = last != 0 ? change / last : 1;
+            double const rest = ratio > 0 && ratio < 1 ? change * ratio / (1 - ratio) : HUGE_VAL;
+            if (pass > 3 && (change == 0 || std::abs(rest) < settled * std::abs(value - before))) {
+                if (std::isfinite(rest)) value += rest;
+                break;
+            }
+        }
+        tilt(ascent, target, 0);
+        return value;
+    }
+
+    /// Sd of g.
+    double response(Ascent& ascent, Target const& target) const {
+        constexpr double none = std::numeric_limits<double>::quiet_NaN();
+        if (target.kind == Kind::None) return none;
+        ascent.set_posterior(optimum_);
+        double const before = mean(ascent, target);
+        double const sd = factor_sd(ascent, target, before);
+        if (!(sd > 0)) return 0;
+        double const epsilon = relative_tilt / sd;
+        double const up = tilted_mean(ascent, target, epsilon, before);
+        double const down = tilted_mean(ascent, target, -epsilon, before);
+        double const variance = (up - down) / (2 * epsilon);
+        if (!(variance > 0)) return none;
+        return target.kind == Kind::Scale ? std::sqrt(variance) * slope(target) : std::sqrt(variance);
+    }
+
+    /// An sd to measure tilts by: of the sum of the variances that the factors bring alone, the response of E[g] to one update of each.
+    double factor_sd(Ascent& ascent, Target const& target, double before) const {
+        if (target.kind == Kind::Scale) return ascent.posterior().scales[target.index][target.offset].sd_of_log;
+        double variance = 0;
+        double const epsilon = 1;  // E[g] is linear in the means of one factor: any ε will do
+        for (std::size_t f = 0; f < problem_.plan.blocks.size(); ++f) {
+            tilt(ascent, target, epsilon);
+            ascent.update(f);
+            variance += (mean(ascent, target) - before) / epsilon;
+            tilt(ascent, target, 0);
+            ascent.set_posterior(optimum_);
+        }
+        return std::sqrt(std::max(0.0, variance));
+    }
+
+    Problem const& problem_;
+    ExpectationPlan const& expectations_;
+    Posterior const& optimum_;
+    Recorder const& recorder_;
+    std::vector<void const*> keys_;
+    std::list<TermPlan> terms_;
+    std::vector<Target> targets_;
+};
+
+}  // namespace
+
+std::vector<double> linear_response(Problem const& problem, ExpectationPlan const& expectations, Posterior const& optimum,
+                                    Recorder const& recorder, std::size_t threads, std::stop_token const& stop) {
+    Responses const responses(problem, expectations, optimum, recorder);
+    std::vector<double> result(responses.size());
+    std::size_t const workers = threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
+    {
+        std::vector<std::jthread> pool;
+        for (std::size_t w = 1; w < workers; ++w) pool.emplace_back([&, w] { responses.run(w, workers, result, stop); });
+        responses.run(0, workers, result, stop);
+    }
+    return result;
+}
+
+}  // namespace bam
