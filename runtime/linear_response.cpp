@@ -46,8 +46,8 @@ class Responses {
     void run(std::size_t first, std::size_t stride, std::vector<double>& out, std::stop_token const& stop) const {
         std::vector<TermPlan const*> terms;
         for (TermPlan const& term : terms_) terms.push_back(&term);
-        Ascent ascent(problem_, expectations_, true, terms);
-        for (std::size_t k = first; k < targets_.size() && !stop.stop_requested(); k += stride) out[k] = response(ascent, targets_[k]);
+        MeanField field(problem_, expectations_, true, terms);
+        for (std::size_t k = first; k < targets_.size() && !stop.stop_requested(); k += stride) out[k] = response(field, targets_[k]);
     }
 
   private:
@@ -85,36 +85,36 @@ class Responses {
     }
 
     /// E[g]; of a scale, of the logarithm of its sd.
-    double mean(Ascent const& ascent, Target const& target) const {
-        if (target.kind == Kind::Scale) return -0.5 * ascent.posterior().scales[target.index][target.offset].log_precision;
+    double mean(MeanField const& field, Target const& target) const {
+        if (target.kind == Kind::Scale) return -0.5 * field.posterior().scales[target.index][target.offset].log_precision;
         TermPlan const& term = *std::next(terms_.begin(), static_cast<std::ptrdiff_t>(target.index));
         std::size_t const size = problem_.bound.grid.size(term.pass.domain);
         std::uint32_t const reg = term.registers[target.offset / size];
         if (reg == no_register) return 0;
         std::vector<double> weights(size, 0.0);
         weights[target.offset % size] = 1;
-        AdjointRunner runner(term.pass, {{reg, weights.data()}}, ascent.inputs(), ascent.posterior().covariances, no_register);
+        AdjointRunner runner(term.pass, {{reg, weights.data()}}, field.inputs(), field.posterior().covariances, no_register);
         return runner.evaluate();
     }
 
-    void tilt(Ascent& ascent, Target const& target, double epsilon) const {
+    void tilt(MeanField& field, Target const& target, double epsilon) const {
         if (target.kind == Kind::Scale) {
-            ascent.tilt_scale(target.index, target.offset, epsilon);
+            field.tilt_scale(target.index, target.offset, epsilon);
         } else {
-            ascent.tilt(target.index, target.offset, epsilon);
+            field.tilt(target.index, target.offset, epsilon);
         }
     }
 
     /// E[g] at the optimum of the tilted density.
-    double tilted_mean(Ascent& ascent, Target const& target, double epsilon, double before) const {
-        ascent.set_posterior(optimum_);
-        tilt(ascent, target, epsilon);
+    double tilted_mean(MeanField& field, Target const& target, double epsilon, double before) const {
+        field.set_posterior(optimum_);
+        tilt(field, target, epsilon);
         double value = before;
         double change = 0;
         for (std::size_t pass = 0; pass < most_passes; ++pass) {
-            for (std::size_t f = 0; f < ascent.factors(); ++f) ascent.update(f);
-            ascent.move_orbits();
-            double const next = mean(ascent, target);
+            for (std::size_t f = 0; f < field.factors(); ++f) field.update(f);
+            field.move_orbits();
+            double const next = mean(field, target);
             double const last = change;
             change = next - value;
             value = next;
@@ -126,37 +126,37 @@ class Responses {
                 break;
             }
         }
-        tilt(ascent, target, 0);
+        tilt(field, target, 0);
         return value;
     }
 
     /// Sd of g.
-    double response(Ascent& ascent, Target const& target) const {
+    double response(MeanField& field, Target const& target) const {
         constexpr double none = std::numeric_limits<double>::quiet_NaN();
         if (target.kind == Kind::None) return none;
-        ascent.set_posterior(optimum_);
-        double const before = mean(ascent, target);
-        double const sd = factor_sd(ascent, target, before);
+        field.set_posterior(optimum_);
+        double const before = mean(field, target);
+        double const sd = factor_sd(field, target, before);
         if (!(sd > 0)) return 0;
         double const epsilon = relative_tilt / sd;
-        double const up = tilted_mean(ascent, target, epsilon, before);
-        double const down = tilted_mean(ascent, target, -epsilon, before);
+        double const up = tilted_mean(field, target, epsilon, before);
+        double const down = tilted_mean(field, target, -epsilon, before);
         double const variance = (up - down) / (2 * epsilon);
         if (!(variance > 0)) return none;
         return target.kind == Kind::Scale ? std::sqrt(variance) * slope(target) : std::sqrt(variance);
     }
 
     /// An sd to measure tilts by: of the sum of the variances that the factors bring alone, the response of E[g] to one update of each.
-    double factor_sd(Ascent& ascent, Target const& target, double before) const {
-        if (target.kind == Kind::Scale) return ascent.posterior().scales[target.index][target.offset].sd_of_log;
+    double factor_sd(MeanField& field, Target const& target, double before) const {
+        if (target.kind == Kind::Scale) return field.posterior().scales[target.index][target.offset].sd_of_log;
         double variance = 0;
         double const epsilon = 1;  // E[g] is linear in the means of one factor: any ε will do
         for (std::size_t f = 0; f < problem_.plan.blocks.size(); ++f) {
-            tilt(ascent, target, epsilon);
-            ascent.update(f);
-            variance += (mean(ascent, target) - before) / epsilon;
-            tilt(ascent, target, 0);
-            ascent.set_posterior(optimum_);
+            tilt(field, target, epsilon);
+            field.update(f);
+            variance += (mean(field, target) - before) / epsilon;
+            tilt(field, target, 0);
+            field.set_posterior(optimum_);
         }
         return std::sqrt(std::max(0.0, variance));
     }

@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "ascent.hpp"
+#include "mean_field.hpp"
 #include "record.hpp"
 
 namespace bam {

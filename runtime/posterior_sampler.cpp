@@ -8,7 +8,7 @@
 
 namespace bam {
 
-PosteriorSampler::PosteriorSampler(Ascent const& ascent) : problem_(ascent.problem()), posterior_(ascent.posterior()) {
+PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.problem()), posterior_(field.posterior()) {
     Plan const& plan = problem_.plan;
     Grid const& grid = problem_.bound.grid;
     for (BlockPlan const& block : plan.blocks) {
@@ -44,7 +44,7 @@ PosteriorSampler::PosteriorSampler(Ascent const& ascent) : problem_(ascent.probl
     }
     for (std::size_t s = 0; s < plan.layout.scales.size(); ++s) {
         ScaleLayout const& scale = plan.layout.scales[s];
-        scales_.push_back({s, {}, ascent.counts(s)});
+        scales_.push_back({s, {}, field.counts(s)});
         std::size_t const size = scales_.back().counts.size() / plan.layout.variables[scale.variable].components;
         for (std::size_t e = 0; e < scales_.back().counts.size(); ++e) {
             scales_.back().tables.emplace_back(prior_of(scale, e / size), scale.spread, scales_.back().counts[e],

@@ -4,13 +4,13 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "ascent.hpp"
+#include "mean_field.hpp"
 
 namespace bam {
 
 class PosteriorSampler {
   public:
-    explicit PosteriorSampler(Ascent const& ascent);
+    explicit PosteriorSampler(MeanField const& field);
 
     /// Draws every parameter, and missing outputs that later means look back at. Returns the log density of the draw under the posterior.
     /// `index` numbers the draw: the same number gives the same bits.

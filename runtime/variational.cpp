@@ -11,9 +11,9 @@ constexpr std::size_t short_passes = 20;
 
 }  // namespace
 
-Climb climb(Ascent& ascent, VariationalOptions const& options, ClimbProgress const& progress, std::stop_token const& stop) {
+Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress const& progress, std::stop_token const& stop) {
     auto const begin = std::chrono::steady_clock::now();
-    Problem const& problem = ascent.problem();
+    Problem const& problem = field.problem();
     std::size_t const starts = problem.plan.is_multilinear ? std::max<std::size_t>(options.starts, 1) : 1;
     Climb result;
     Posterior best;
@@ -21,36 +21,36 @@ Climb climb(Ascent& ascent, VariationalOptions const& options, ClimbProgress con
     for (std::size_t k = 0; k < starts && !stop.stop_requested(); ++k) {
         Replica replica(problem, options.seed, 1, {});
         replica.start(k, options.starts_from_prior);
-        ascent.start(replica.state());
+        field.start(replica.state());
         std::vector<double> trace;
         for (std::size_t i = 0; i < short_passes && i < options.max_passes && !stop.stop_requested(); ++i) {
-            trace.push_back(ascent.pass());
+            trace.push_back(field.pass());
             if (progress) progress(k + 1, i + 1, trace.back());
         }
         double const elbo = trace.empty() ? -HUGE_VAL : trace.back();
         result.starts.push_back(elbo);
         if (k > 0 && !(elbo > result.starts[result.chosen])) continue;
         result.chosen = k;
-        best = ascent.posterior();
+        best = field.posterior();
         best_trace = std::move(trace);
     }
     result.trace = std::move(best_trace);
-    if (!best.covariances.empty()) ascent.set_posterior(best);
+    if (!best.covariances.empty()) field.set_posterior(best);
     auto has_converged = [&] {
         std::size_t const n = result.trace.size();
         return n > 1 && std::abs(result.trace[n - 1] - result.trace[n - 2]) <= options.tolerance * (1 + std::abs(result.trace[n - 1]));
     };
     while (true) {
         if (has_converged()) {
-            result.ending = AscentEnding::Converged;
+            result.ending = ClimbEnding::Converged;
             break;
         }
         if (stop.stop_requested()) {
-            result.ending = AscentEnding::Stopped;
+            result.ending = ClimbEnding::Stopped;
             break;
         }
         if (result.trace.size() >= options.max_passes) break;
-        result.trace.push_back(ascent.pass());
+        result.trace.push_back(field.pass());
         if (progress) progress(result.chosen + 1, result.trace.size(), result.trace.back());
     }
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ascent.hpp"
+#include "mean_field.hpp"
 
 namespace bam {
 
@@ -20,21 +20,21 @@ struct VariationalOptions {
     bool moves_orbits = true;
 };
 
-enum class AscentEnding : std::uint8_t { Converged, PassLimit, Stopped };
+enum class ClimbEnding : std::uint8_t { Converged, PassLimit, Stopped };
 
 /// How the climb went.
 struct Climb {
     std::vector<double> starts;  ///< ELBO of each start after its short run
     std::size_t chosen = 0;      ///< index of starts
     std::vector<double> trace;   ///< ELBO after each pass of the chosen one
-    AscentEnding ending = AscentEnding::PassLimit;
+    ClimbEnding ending = ClimbEnding::PassLimit;
     double seconds = 0;
 };
 
 /// Called after each pass, with the number of the start (from 1) and its ELBO.
 using ClimbProgress = std::function<void(std::size_t start, std::size_t pass, double elbo)>;
 
-/// Leaves the ascent at the best optimum that it found.
-Climb climb(Ascent& ascent, VariationalOptions const& options, ClimbProgress const& progress, std::stop_token const& stop);
+/// Leaves the factors at the best optimum that it found.
+Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress const& progress, std::stop_token const& stop);
 
 }  // namespace bam

@@ -4,7 +4,7 @@
 
 #include <Eigen/Dense>
 
-#include "ascent.hpp"
+#include "mean_field.hpp"
 #include "certificate.hpp"
 
 using namespace bam;
@@ -160,10 +160,10 @@ void check_expectations(std::string const& model, std::string const& table) {
     ExpectationPlan const expectations = expectations_of(*study);
     Oracle const oracle(*study);
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-        Ascent ascent(study->problem, expectations);
-        ascent.start(start_of(*study, seed));
-        Corners const corners(*study, ascent.posterior(), seed);
-        ascent.set_posterior(corners.posterior());
+        MeanField field(study->problem, expectations);
+        field.start(start_of(*study, seed));
+        Corners const corners(*study, field.posterior(), seed);
+        field.set_posterior(corners.posterior());
         for (std::size_t f = 0; f < study->model.factors.size(); ++f) {
             if (expectations.squares[f].registers.empty()) continue;
             double expected = 0;
@@ -181,13 +181,13 @@ void check_expectations(std::string const& model, std::string const& table) {
             });
             expected /= static_cast<double>(count);
             double found = 0;
-            for (double s : ascent.expected_squares(f)) found += s;
+            for (double s : field.expected_squares(f)) found += s;
             CAPTURE(f);
             CHECK(std::abs(found - expected) < 1e-10 * (1 + std::abs(expected)));
             for (std::size_t i = 0; i < sum.size(); ++i) {
                 double const mean = sum[i] / static_cast<double>(count);
                 double const variance = squares[i] / static_cast<double>(count) - mean * mean;
-                CHECK(std::abs(ascent.variance_of_mean(f)[i] - variance) < 1e-9 * (1 + squares[i] / static_cast<double>(count)));
+                CHECK(std::abs(field.variance_of_mean(f)[i] - variance) < 1e-9 * (1 + squares[i] / static_cast<double>(count)));
             }
         }
     }
@@ -254,21 +254,21 @@ TEST_CASE("expectations: missing outputs that later means look back at") {
         "seq,t,y1\na,0,0.5\na,1,\na,2,\na,3,0.7\na,4,\na,5,1.2\nb,0,0.3\nb,1,\nb,2,0.1\n");
 }
 
-TEST_CASE("ascent: every update raises the ELBO by what its derivatives say") {
+TEST_CASE("mean field: every update raises the ELBO by what its derivatives say") {
     for (Case const& which : cases) {
         CAPTURE(which.model);
         auto const study = study_of(which);
         ExpectationPlan const expectations = expectations_of(*study);
         for (std::size_t const chunk : std::initializer_list<std::size_t>{512, 3}) {
             study->problem.bound.grid.chunk_cells = chunk;
-            Ascent ascent(study->problem, expectations);
-            ascent.start(start_of(*study, 1));
-            ascent.pass();
-            double before = ascent.elbo();
+            MeanField field(study->problem, expectations);
+            field.start(start_of(*study, 1));
+            field.pass();
+            double before = field.elbo();
             for (int pass = 0; pass < 4; ++pass) {
-                for (std::size_t k = 0; k <= ascent.factors(); ++k) {
-                    double const rise = k < ascent.factors() ? ascent.update(k) : ascent.move_orbits();
-                    double const after = ascent.elbo();
+                for (std::size_t k = 0; k <= field.factors(); ++k) {
+                    double const rise = k < field.factors() ? field.update(k) : field.move_orbits();
+                    double const after = field.elbo();
                     CHECK(rise > -1e-9);
                     CHECK(std::abs(after - before - rise) < 1e-8 * (1 + std::abs(after)));
                     before = after;
@@ -278,19 +278,19 @@ TEST_CASE("ascent: every update raises the ELBO by what its derivatives say") {
     }
 }
 
-TEST_CASE("ascent: moves along the orbits change passes, not the optimum") {
+TEST_CASE("mean field: moves along the orbits change passes, not the optimum") {
     for (Case const& which : {Case{"attention", "small"}, Case{"attention_skip", "small"}, Case{"two_heads", "small"}}) {
         auto const study = study_of(which);
         ExpectationPlan const expectations = expectations_of(*study);
         double elbo[2];
         std::size_t passes[2] = {0, 0};
         for (int moves = 0; moves < 2; ++moves) {
-            Ascent ascent(study->problem, expectations, moves == 1);
-            ascent.start(start_of(*study, 3));
-            elbo[moves] = ascent.pass();
+            MeanField field(study->problem, expectations, moves == 1);
+            field.start(start_of(*study, 3));
+            elbo[moves] = field.pass();
             for (double last = -HUGE_VAL; elbo[moves] - last > 1e-10; ++passes[moves]) {
                 last = elbo[moves];
-                elbo[moves] = ascent.pass();
+                elbo[moves] = field.pass();
             }
         }
         CHECK(elbo[1] == doctest::Approx(elbo[0]).epsilon(1e-5));
@@ -298,7 +298,7 @@ TEST_CASE("ascent: moves along the orbits change passes, not the optimum") {
     }
 }
 
-TEST_CASE("ascent: at point masses of the others a factor is the Gibbs conditional") {
+TEST_CASE("mean field: at point masses of the others a factor is the Gibbs conditional") {
     for (Case const& which : cases) {
         CAPTURE(which.model);
         auto const study = study_of(which);
@@ -310,12 +310,12 @@ TEST_CASE("ascent: at point masses of the others a factor is the Gibbs condition
         for (std::size_t b = 0; b < study->problem.plan.blocks.size(); ++b) {
             BlockPlan const& block = study->problem.plan.blocks[b];
             CAPTURE(block.variable);
-            Ascent ascent(study->problem, expectations);
-            ascent.start(state);
-            ascent.set_outputs(state);
-            ascent.update_at_points(b);
-            std::vector<double> const& means = ascent.posterior().state.values[block.variable];
-            Covariances const& covariances = ascent.posterior().covariances[block.variable];
+            MeanField field(study->problem, expectations);
+            field.start(state);
+            field.set_outputs(state);
+            field.update_at_points(b);
+            std::vector<double> const& means = field.posterior().state.values[block.variable];
+            Covariances const& covariances = field.posterior().covariances[block.variable];
             auto draw = [&](std::vector<double> z, std::size_t& taken) {
                 ChosenNormals normals(std::move(z));
                 replica.set_state(state);
@@ -359,7 +359,7 @@ TEST_CASE("ascent: at point masses of the others a factor is the Gibbs condition
     }
 }
 
-TEST_CASE("ascent: with one Gaussian block free the ELBO is the log evidence") {
+TEST_CASE("mean field: with one Gaussian block free the ELBO is the log evidence") {
     // y = b x + noise of known sd: log p(y) = log p(y, b) - log p(b | y) at any b.
     auto const study = test::study(
         "model line\ndims { sequence row; feat; out }\ndata { x[row, feat]; y[row, out] missing }\nparam { b[out, feat] ~ normal(0.3, 2) "
@@ -367,18 +367,18 @@ TEST_CASE("ascent: with one Gaussian block free the ELBO is the log evidence") {
         "observe { y ~ normal(b * x, 0.5) }\ntable { row = row; feat = [one = 1, x1, x2]; out = [y1] }\n",
         text_of(studies / "rows.csv"));
     ExpectationPlan const expectations = expectations_of(*study);
-    Ascent ascent(study->problem, expectations);
-    ascent.start(start_of(*study, 0));
-    ascent.pass();
-    double const elbo = ascent.elbo();
-    CHECK(ascent.pass() == doctest::Approx(elbo).epsilon(1e-12));
-    State state = ascent.posterior().state;
+    MeanField field(study->problem, expectations);
+    field.start(start_of(*study, 0));
+    field.pass();
+    double const elbo = field.elbo();
+    CHECK(field.pass() == doctest::Approx(elbo).epsilon(1e-12));
+    State state = field.posterior().state;
     Oracle const oracle(*study);
     std::uint32_t const b = study->problem.plan.blocks.front().variable;
     Eigen::MatrixXd V(3, 3);
     for (Eigen::Index i = 0; i < 3; ++i) {
         for (Eigen::Index j = 0; j < 3; ++j)
-            V(i, j) = ascent.posterior().covariances[b].at(static_cast<std::size_t>(i), static_cast<std::size_t>(j))[0];
+            V(i, j) = field.posterior().covariances[b].at(static_cast<std::size_t>(i), static_cast<std::size_t>(j))[0];
     }
     Eigen::Vector3d const move(0.2, -0.1, 0.4);
     for (Eigen::Index i = 0; i < 3; ++i) state.values[b][static_cast<std::size_t>(i)] += move(i);
@@ -386,7 +386,7 @@ TEST_CASE("ascent: with one Gaussian block free the ELBO is the log evidence") {
     CHECK(oracle.log_joint(state) - log_q == doctest::Approx(elbo).epsilon(1e-10));
 }
 
-TEST_CASE("ascent: the ELBO stays below the log evidence") {
+TEST_CASE("mean field: the ELBO stays below the log evidence") {
     // y = u w x + noise: two numbers, so that the evidence is a sum over a grid.
     auto const study = test::study(
         "model product\ndims { sequence row }\ndata { x[row]; y[row] missing }\nparam { u ~ normal(0.5, 1); w ~ normal(0.2, 1.5); sigma ~ "
@@ -413,10 +413,10 @@ TEST_CASE("ascent: the ELBO stays below the log evidence") {
     for (double log : logs) sum += std::exp(log - top);
     double const evidence = top + std::log(sum * step * step * 0.1);
     for (std::uint64_t start = 0; start < 4; ++start) {
-        Ascent ascent(study->problem, expectations);
-        ascent.start(start_of(*study, start));
+        MeanField field(study->problem, expectations);
+        field.start(start_of(*study, start));
         double elbo = 0;
-        for (int pass = 0; pass < 200; ++pass) elbo = ascent.pass();
+        for (int pass = 0; pass < 200; ++pass) elbo = field.pass();
         CHECK(elbo < evidence);
         CHECK(elbo > evidence - 3);
     }

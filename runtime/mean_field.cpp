@@ -1,4 +1,4 @@
-#include "ascent.hpp"
+#include "mean_field.hpp"
 
 #include <fmt/format.h>
 
@@ -47,7 +47,7 @@ std::vector<bool> drawn_outputs(Problem const& problem) {
     return drawn;
 }
 
-Ascent::Ascent(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits, std::vector<TermPlan const*> const& tilted)
+MeanField::MeanField(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits, std::vector<TermPlan const*> const& tilted)
     : problem_(problem),
       expectations_(expectations),
       posterior_(make_posterior(problem)),
@@ -75,7 +75,7 @@ Ascent::Ascent(Problem const& problem, ExpectationPlan const& expectations, bool
     }
 }
 
-void Ascent::start(State const& state) {
+void MeanField::start(State const& state) {
     elbo_.reset();
     for (std::size_t v = 0; v < state.values.size(); ++v) {
         if (problem_.plan.layout.variables[v].kind != VariableKind::Data)
@@ -96,7 +96,7 @@ void Ascent::start(State const& state) {
     }
 }
 
-void Ascent::set_posterior(Posterior const& posterior) {
+void MeanField::set_posterior(Posterior const& posterior) {
     elbo_.reset();
     // The runners refer to the arrays: they are filled, not replaced.
     for (std::size_t v = 0; v < posterior.state.values.size(); ++v)
@@ -109,7 +109,7 @@ void Ascent::set_posterior(Posterior const& posterior) {
     for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f) expected_.refresh(f);
 }
 
-void Ascent::set_outputs(State const& state) {
+void MeanField::set_outputs(State const& state) {
     elbo_.reset();
     for (std::size_t k : lagged_) {
         std::uint32_t const v = problem_.plan.lagged_outputs[k].variable;
@@ -117,7 +117,7 @@ void Ascent::set_outputs(State const& state) {
     }
 }
 
-std::vector<double> Ascent::variance_of_mean(std::size_t f) {
+std::vector<double> MeanField::variance_of_mean(std::size_t f) {
     TermPlan const& plan = expectations_.variances[f];
     Grid const& grid = problem_.bound.grid;
     Extent const extent = problem_.plan.layout.variables[problem_.plan.layout.factors[f].target].extent;
@@ -139,13 +139,13 @@ std::vector<double> Ascent::variance_of_mean(std::size_t f) {
     return result;
 }
 
-void Ascent::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& factor) {
+void MeanField::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& factor) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
     posterior_.scales[s][entry] = factor;
     posterior_.state.values[scale.variable][entry] = of_precision(scale.spread, factor.precision);
 }
 
-std::vector<double> Ascent::counts(std::size_t s) const {
+std::vector<double> MeanField::counts(std::size_t s) const {
     std::vector<double> counts(posterior_.scales[s].size(), 0.0);
     for (std::uint32_t f : problem_.plan.layout.scales[s].factors) {
         for (std::size_t e = 0; e < counts.size(); ++e) counts[e] += factors_.counts(f)[e];
@@ -153,7 +153,7 @@ std::vector<double> Ascent::counts(std::size_t s) const {
     return counts;
 }
 
-double Ascent::update_scale(std::size_t s) {
+double MeanField::update_scale(std::size_t s) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
     std::size_t const entries = posterior_.scales[s].size();
     std::vector<double> squares(entries, 0.0);
@@ -174,7 +174,7 @@ double Ascent::update_scale(std::size_t s) {
     return rise;
 }
 
-double Ascent::update(std::size_t factor) {
+double MeanField::update(std::size_t factor) {
     elbo_.reset();
     if (factor < updates_.size()) return updates_[factor]->update();
     factor -= updates_.size();
@@ -182,7 +182,7 @@ double Ascent::update(std::size_t factor) {
     return outputs_[factor - posterior_.scales.size()]->update();
 }
 
-std::string Ascent::name(std::size_t factor) const {
+std::string MeanField::name(std::size_t factor) const {
     Layout const& layout = problem_.plan.layout;
     if (factor < updates_.size()) return layout.variables[problem_.plan.blocks[factor].variable].name;
     factor -= updates_.size();
@@ -190,14 +190,14 @@ std::string Ascent::name(std::size_t factor) const {
     return layout.variables[problem_.plan.lagged_outputs[lagged_[factor - posterior_.scales.size()]].variable].name;
 }
 
-double Ascent::move_orbits() {
+double MeanField::move_orbits() {
     if (!orbits_.empty()) elbo_.reset();
     double rise = 0;
     for (auto& orbit : orbits_) rise += orbit->update();
     return rise;
 }
 
-double Ascent::pass() {
+double MeanField::pass() {
     double const before = elbo();
     double sum_of_rises = 0;
     double magnitude = 1 + std::abs(before);
@@ -220,7 +220,7 @@ double Ascent::pass() {
     return after;
 }
 
-double Ascent::elbo() {
+double MeanField::elbo() {
     if (elbo_) return *elbo_;
     Plan const& plan = problem_.plan;
     double total = 0;

@@ -11,14 +11,14 @@
 namespace bam {
 
 /// A factorised posterior of one problem with all it takes to climb.
-class Ascent {
+class MeanField {
   public:
     /// `expectations`: planned for drawn_outputs(problem).
     /// `tilted`: terms that tilt() can add to the log joint density.
-    Ascent(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits = true,
+    MeanField(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits = true,
            std::vector<TermPlan const*> const& tilted = {});
-    Ascent(Ascent const&) = delete;
-    Ascent& operator=(Ascent const&) = delete;
+    MeanField(MeanField const&) = delete;
+    MeanField& operator=(MeanField const&) = delete;
 
     /// Point masses at a state; factors of scales at what its residuals say.
     void start(State const& state);
