@@ -4,6 +4,10 @@
 #include <chrono>
 #include <cmath>
 
+#include "posterior_sampler.hpp"
+#include "predict.hpp"
+#include "record.hpp"
+
 namespace bam {
 namespace {
 
@@ -54,6 +58,36 @@ Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress c
         if (progress) progress(result.chosen + 1, result.trace.size(), result.trace.back());
     }
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return result;
+}
+
+FactorDraws draw_factors(MeanField& field, std::size_t draws, std::uint64_t seed) {
+    Problem const& problem = field.problem();
+    PosteriorSampler const sampler(field);
+    Replica replica(problem, seed, 1, {});
+    Recorder recorder(problem, replica.inputs());
+    FactorDraws result;
+    result.run.columns = recorder.columns();
+    std::size_t const width = result.run.columns.size();
+    result.means.resize(width);
+    replica.set_state(field.posterior().state);
+    recorder.record(replica.state(), result.means.data());
+    Predictor predictor(problem, 1, draws, seed);
+    PredictionRecorder predictions(predictor, problem, replica.inputs(), 0);
+    Chain chain;
+    chain.values.resize(draws * width);
+    State state;
+    for (std::size_t i = 0; i < draws; ++i) {
+        double const log_density = sampler.draw(seed, i, state);
+        replica.set_state(state);
+        recorder.record(replica.state(), chain.values.data() + i * width);
+        predictions.record(i, replica.factors());
+        chain.log_joint.push_back(replica.log_joint());
+        chain.log_likelihood.push_back(replica.log_likelihood());
+        result.log_ratios.push_back(replica.log_joint() - log_density);
+    }
+    result.run.chains.push_back(std::move(chain));
+    result.run.predictions = predictor.summarize(result.run.notes);
     return result;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "draws.hpp"
 #include "mean_field.hpp"
 
 namespace bam {
@@ -36,5 +37,14 @@ using ClimbProgress = std::function<void(std::size_t start, std::size_t pass, do
 
 /// Leaves the factors at the best optimum that it found.
 Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress const& progress, std::stop_token const& stop);
+
+/// Independent draws from the factors as a run of one chain, with exact means and variances of predictions where an output's transform is a
+/// straight line.
+struct FactorDraws {
+    Run run;
+    std::vector<double> means;       ///< of the columns, at the means of the factors
+    std::vector<double> log_ratios;  ///< log joint density minus log density of the factors, per draw
+};
+FactorDraws draw_factors(MeanField& field, std::size_t draws, std::uint64_t seed);
 
 }  // namespace bam
