@@ -1,0 +1,179 @@
+// Codes of this file:
+//   BAM0538  a vi.json that bam did not write, or that is of another run
+#include "climb.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "words.hpp"
+
+namespace bam {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double highest_k = 0.7;
+
+char const* word(ClimbEnding ending) {
+    switch (ending) {
+        case ClimbEnding::Converged: return "converged";
+        case ClimbEnding::PassLimit: return "max_passes";
+        case ClimbEnding::Stopped: return "interrupted";
+    }
+    return "";
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+double to_number(Json const& json) { return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>(); }
+
+Json numbers(std::vector<double> const& values) {
+    Json json = Json::array();
+    for (double const value : values) json.push_back(number(value));
+    return json;
+}
+
+std::vector<double> to_numbers(Json const& json) {
+    std::vector<double> values;
+    for (Json const& value : json) values.push_back(to_number(value));
+    return values;
+}
+
+Json matrix(Eigen::MatrixXd const& values) {
+    Json rows = Json::array();
+    for (Eigen::Index i = 0; i < values.rows(); ++i) {
+        Json row = Json::array();
+        for (Eigen::Index j = 0; j < values.cols(); ++j) row.push_back(number(values(i, j)));
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+}  // namespace
+
+std::string factors_json(MeanField const& field, Recorder const& recorder) {
+    Problem const& problem = field.problem();
+    Posterior const& posterior = field.posterior();
+    Layout const& layout = problem.plan.layout;
+    std::map<std::pair<std::uint32_t, std::size_t>, std::string> names;  // of (variable, place)
+    for (std::size_t k = 0; k < recorder.columns().size(); ++k) {
+        Recorder::Source const source = recorder.source(k);
+        if (source.term == nullptr) names[{source.variable, source.offset}] = label_name(recorder.columns()[k]);
+    }
+    Json factors = Json::array();
+    for (BlockPlan const& block : problem.plan.blocks) {
+        Covariances const& covariances = posterior.covariances[block.variable];
+        for_each_system(block, layout.variables[block.variable], problem.bound.grid,
+                        [&](auto const& group, std::size_t here, std::optional<std::size_t> before) {
+                            Json entries = Json::array();
+                            Json means = Json::array();
+                            for (std::uint32_t component : group) {
+                                std::size_t const place = component * covariances.size + here;
+                                entries.push_back(names[{block.variable, place}]);
+                                means.push_back(number(posterior.state.values[block.variable][place]));
+                            }
+                            Json factor{{"entries", std::move(entries)},
+                                        {"mean", std::move(means)},
+                                        {"covariance", matrix(covariance_of(group, here, covariances))}};
+                            if (before) factor["covariance_with_previous"] = matrix(earlier_of(group, here, covariances));
+                            factors.push_back(std::move(factor));
+                        });
+    }
+    for (std::size_t s = 0; s < layout.scales.size(); ++s) {
+        for (std::size_t e = 0; e < posterior.scales[s].size(); ++e) {
+            ScaleFactor const& factor = posterior.scales[s][e];
+            factors.push_back({{"entries", {names[{layout.scales[s].variable, e}]}},
+                               {"mean", {number(factor.mean)}},
+                               {"expected_precision", number(factor.precision)},
+                               {"expected_log_precision", number(factor.log_precision)}});
+        }
+    }
+    return factors.dump();
+}
+
+std::string to_json(Climb const& climb, std::string_view factors, std::string_view run) {
+    Json json{{"run", run},
+              {"elbo", number(climb.trace.empty() ? -HUGE_VAL : climb.trace.back())},
+              {"passes", climb.trace.size()},
+              {"ending", word(climb.ending)},
+              {"seconds", climb.seconds},
+              {"pareto_k", number(climb.pareto_k)},
+              {"starts", numbers(climb.starts)},
+              {"chosen", climb.chosen + 1},
+              {"elbo_trace", numbers(climb.trace)},
+              {"linear_response_sd", numbers(climb.sds)},
+              {"factors", Json::parse(factors)}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::optional<Climb> read_climb(std::string_view text, std::string_view run, std::uint32_t source, Diagnostics& diagnostics) {
+    auto const refuse = [&](std::string message) {
+        diagnostics.push_back({538, Severity::Error, std::move(message), {{{source, 0, 0}, "here"}}, {"fit again"}});
+        return std::nullopt;
+    };
+    try {
+        Json const json = Json::parse(text);
+        if (json.at("run").get<std::string>() != run) return refuse("vi.json is not of the run that config.json describes");
+        Climb climb;
+        climb.starts = to_numbers(json.at("starts"));
+        climb.trace = to_numbers(json.at("elbo_trace"));
+        climb.sds = to_numbers(json.at("linear_response_sd"));
+        climb.chosen = json.at("chosen").get<std::size_t>() - 1;
+        climb.pareto_k = to_number(json.at("pareto_k"));
+        json.at("seconds").get_to(climb.seconds);
+        for (ClimbEnding const ending : {ClimbEnding::Converged, ClimbEnding::PassLimit, ClimbEnding::Stopped})
+            if (json.at("ending").get<std::string>() == word(ending)) climb.ending = ending;
+        if (climb.chosen >= climb.starts.size() || climb.trace.empty()) return refuse("vi.json is not as bam wrote it");
+        return climb;
+    } catch (std::exception const&) {
+        return refuse("vi.json is not as bam wrote it");
+    }
+}
+
+Verdict judge(Climb const& climb) {
+    Verdict verdict;
+    verdict.is_converged = climb.ending == ClimbEnding::Converged;
+    std::string reason;
+    switch (climb.ending) {
+        case ClimbEnding::Converged: reason = "the ELBO no longer changes"; break;
+        case ClimbEnding::PassLimit: reason = "that is as many as `--max-passes` allows"; break;
+        case ClimbEnding::Stopped: reason = "interrupted"; break;
+    }
+    double const elbo = climb.trace.empty() ? -HUGE_VAL : climb.trace.back();
+    verdict.sentences.push_back(fmt::format("{}. {}, ELBO {:.4f}: {}.", verdict.is_converged ? "converged" : "not converged",
+                                            counted(climb.trace.size(), "pass"), elbo, reason));
+    bool const is_close = climb.pareto_k <= highest_k;
+    if (std::isnan(climb.pareto_k)) {
+        verdict.sentences.emplace_back("Too few draws to tell how far the factors are from the posterior.");
+    } else if (is_close) {
+        verdict.sentences.push_back(
+            fmt::format("The factors are close to the posterior: pareto k {:.2f}, below {}.", climb.pareto_k, highest_k));
+    } else {
+        verdict.sentences.push_back(fmt::format(
+            "The factors are far from the posterior: pareto k {:.2f}, above {}. They hold blocks independent, so sds are off{}.",
+            climb.pareto_k, highest_k, climb.sds.empty() ? "" : "; LR_sd repairs them to first order"));
+    }
+    if (!verdict.is_converged && climb.ending == ClimbEnding::PassLimit)
+        verdict.advice.push_back(fmt::format("more passes, `--max-passes {}`", 10 * climb.trace.size()));
+    if (!is_close && !std::isnan(climb.pareto_k)) {
+        if (climb.sds.empty()) verdict.advice.emplace_back("`--linear-response` for sds that know of the other blocks");
+        verdict.advice.emplace_back("`--backend gibbs` for what counts");
+    }
+    return verdict;
+}
+
+std::string starts_text(Climb const& climb) {
+    std::string text;
+    for (std::size_t k = 0; k < climb.starts.size(); ++k) {
+        bool const is_chosen = k == climb.chosen;
+        text += fmt::format("start {}: ELBO {:.4f}{}\n", k + 1, climb.starts[k],
+                            is_chosen && climb.starts.size() > 1 ? ", the best: climbed on" : "");
+    }
+    return text;
+}
+
+}  // namespace bam
