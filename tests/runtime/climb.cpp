@@ -1,0 +1,63 @@
+#include "climb.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace bam;
+
+namespace {
+
+Climb some_climb() {
+    Climb climb;
+    climb.starts = {-12.5, -HUGE_VAL, -10.25};
+    climb.chosen = 2;
+    climb.trace = {-20, -11, -10.25, -10.2499};
+    climb.ending = ClimbEnding::Converged;
+    climb.seconds = 0.5;
+    climb.pareto_k = 0.31;
+    climb.sds = {1.5, std::nan("")};
+    return climb;
+}
+
+}  // namespace
+
+TEST_CASE("climb: vi.json reads back") {
+    Climb const climb = some_climb();
+    Diagnostics diagnostics;
+    auto const read = read_climb(to_json(climb, "[]", "abc"), "abc", 0, diagnostics);
+    REQUIRE(read);
+    CHECK(diagnostics.empty());
+    CHECK(read->trace == climb.trace);
+    CHECK(read->chosen == 2);
+    CHECK(read->starts[0] == -12.5);
+    CHECK(std::isnan(read->starts[1]));
+    CHECK(read->ending == ClimbEnding::Converged);
+    CHECK(read->pareto_k == 0.31);
+    CHECK(read->sds[0] == 1.5);
+    CHECK(std::isnan(read->sds[1]));
+}
+
+TEST_CASE("climb: a vi.json of another run, or that is none, is refused (BAM0538)") {
+    for (auto const& [text, run] : std::initializer_list<std::pair<std::string, std::string>>{
+             {to_json(some_climb(), "[]", "abc"), "abd"}, {"{\"run\": \"abc\"}", "abc"}, {"no json", "abc"}}) {
+        Diagnostics diagnostics;
+        CHECK_FALSE(read_climb(text, run, 0, diagnostics));
+        REQUIRE(diagnostics.size() == 1);
+        CHECK(diagnostics[0].code == 538);
+    }
+}
+
+TEST_CASE("climb: the verdict says how far the factors are from the posterior") {
+    Climb climb = some_climb();
+    CHECK(judge(climb).is_converged);
+    CHECK(judge(climb).advice.empty());
+    climb.pareto_k = 1.2;
+    climb.sds.clear();
+    CHECK(judge(climb).is_converged);
+    CHECK(judge(climb).advice.size() == 2);
+    climb.ending = ClimbEnding::PassLimit;
+    CHECK_FALSE(judge(climb).is_converged);
+    CHECK(judge(climb).advice.size() == 3);
+    CHECK(starts_text(climb) == "start 1: ELBO -12.5000\nstart 2: ELBO -inf\nstart 3: ELBO -10.2500, the best: climbed on\n");
+}
