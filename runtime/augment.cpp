@@ -45,6 +45,7 @@ Augmentation::Augmentation(LaggedOutput const& output, Plan const& plan, Inputs 
 
 void Augmentation::draw(NormalSource& normals) {
     evaluate();
+    largest_move_ = 0;
     for (std::size_t t = 0; t < grid_.steps; ++t) {
         for (std::size_t s = 0; s < grid_.lanes(t); ++s) {
             for (std::size_t c = 0; c < components_; ++c) {
@@ -109,6 +110,7 @@ void Augmentation::draw_cell(std::size_t component, std::size_t sequence, std::s
     double const z = normals.normal();
     if (!(precision > 0)) return;  // no statement speaks of the cell
     double const change = -gradient / precision + z / std::sqrt(precision);
+    largest_move_ = std::max(largest_move_, std::abs(change) * std::sqrt(precision));
     values_[component * cells + grid_.cell(sequence, step)] += change;
     visit([&](Residual& residual, std::size_t p, std::size_t cell, std::size_t, double slope) {
         residual.values[p * cells + cell] += slope * change;

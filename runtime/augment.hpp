@@ -23,6 +23,9 @@ class Augmentation {
 
     void draw(NormalSource& normals);
 
+    /// The largest change of a cell in the last draw, in sds of the cell given everything else.
+    double largest_move() const { return largest_move_; }
+
   private:
     struct Residual {
         std::uint32_t factor = 0;
@@ -48,6 +51,7 @@ class Augmentation {
     std::vector<bool> missing_;
     std::vector<Residual> residuals_;
     std::vector<Effect> effects_;
+    double largest_move_ = 0;
 };
 
 /// Adds the registers of a term to `out`, [component][cell].

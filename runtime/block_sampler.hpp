@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include "factors.hpp"
 #include "pass_runner.hpp"
@@ -21,6 +22,19 @@ class BlockSampler {
     virtual ~BlockSampler() = default;
     /// Draws the block given everything else in the state, into the state. Nothing is allocated.
     virtual void draw(NormalSource& normals) = 0;
+
+    /// From now on draw() leaves in curvature() the precision of every entry given all others: the diagonal of the precision of what is
+    /// drawn. `entries`: of the block's variable.
+    void keep_curvature(std::size_t entries) { curvature_.assign(entries, 0.0); }
+    std::vector<double> const& curvature() const { return curvature_; }  ///< [component][extent]
+
+  protected:
+    void note_curvature(std::size_t entry, double precision) {
+        if (!curvature_.empty()) curvature_[entry] = precision;
+    }
+
+  private:
+    std::vector<double> curvature_;
 };
 
 struct BlockContext {

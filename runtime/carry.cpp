@@ -166,6 +166,12 @@ void CarryMap::refuse_entangled(Problem const& problem, Diagnostics& diagnostics
 
 // ---------------------------------------------------------------- one chain
 
+bool CarryMap::draws_anything(Problem const& problem) const {
+    auto const is_filled = [](auto const& list) { return !list.empty(); };
+    return std::any_of(unseen_.begin(), unseen_.end(), is_filled) ||
+           std::any_of(problem.augmented.begin(), problem.augmented.end(), is_filled);
+}
+
 Carrier::Carrier(Problem const& problem, CarryMap const& map, std::uint64_t seed, std::uint64_t chain)
     : problem_(problem),
       map_(map),

@@ -30,6 +30,8 @@ class CarryMap {
     std::vector<std::vector<std::size_t>> const& unseen() const { return unseen_; }
     /// Indices of the plan's blocks with new entries: a block after those that its prior reads.
     std::vector<std::size_t> const& order() const { return order_; }
+    /// Whether anything is drawn: an entry that is new, or a missing output that later steps look back at.
+    bool draws_anything(Problem const& problem) const;
 
   private:
     void find_columns(Problem const& problem, std::vector<DrawColumn> const& columns);

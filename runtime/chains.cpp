@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "maximise.hpp"
 #include "predict.hpp"
 #include "record.hpp"
 
@@ -23,7 +24,22 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 /// Leaves the replica in the best of several short runs, by log joint averaged over their second halves. Returns what was done, in words.
-std::string choose_start(Replica& replica, Problem const& problem, ChainOptions const& options, std::stop_token const& stop) {
+std::string choose_start(Replica& replica, Problem const& problem, std::uint64_t chain, ChainOptions const& options,
+                         std::stop_token const& stop) {
+    if (options.ascent_passes > 0) {
+        AscentOptions ascent;
+        ascent.seed = options.seed;
+        ascent.chain = chain;
+        ascent.starts = options.starts;
+        ascent.max_passes = options.ascent_passes;
+        ascent.sweep = options.sweep;
+        Maximum const maximum = maximise(problem, ascent, stop);
+        Ascent const& best = maximum.ascents[maximum.best];
+        if (best.without_mode) throw NoModeFound(*best.without_mode);
+        replica.set_state(best.state);
+        return fmt::format("mode {} of {}, log joint {:.1f}, {} passes", maximum.best + 1, maximum.ascents.size(), best.log_joint,
+                           best.passes);
+    }
     std::size_t const starts = problem.plan.is_multilinear ? std::max<std::size_t>(options.starts, 1) : 1;
     if (starts == 1) {
         replica.start(0, options.starts_from_prior);
@@ -99,7 +115,7 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
         std::size_t const width = recorder.columns().size();
         chain.values.reserve(kept * width);
         auto const begin = std::chrono::steady_clock::now();
-        chain.start = choose_start(replica, problem, options, stop);
+        chain.start = choose_start(replica, problem, c + 1, options, stop);
         auto sampling = begin;
         PredictionRecorder predictions(predictor, problem, replica.inputs(), c);
         for (std::size_t i = 0; i < total; ++i) {

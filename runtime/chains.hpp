@@ -22,6 +22,7 @@ struct ChainOptions {
     std::size_t threads = 0;           ///< 0: as many as the machine has
     std::size_t starts = 8;            ///< short runs that compete for the start of each chain, where there may be several modes
     bool starts_from_prior = false;    ///< blocks as wide as their priors, else no wider than sd 1
+    std::size_t ascent_passes = 0;     ///< above 0 each chain starts at the highest mode that ascents of so many passes find
     std::optional<double> relaxation;  ///< of Gaussian draws, replaces sweep.relaxation; nothing: as relaxation_of() says
     SweepOptions sweep;
 };
@@ -38,7 +39,7 @@ double relaxation_of(Problem const& problem, ChainOptions const& options);
 using ChainProgress = std::function<void(std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup)>;
 
 /// Runs all chains and fills columns, chains and predictions. A stop request ends every chain after its present sweep; what was drawn is
-/// kept and marked. Throws NumericalTrouble if a block cannot be drawn.
+/// kept and marked. Throws NumericalTrouble if a block cannot be drawn, NoModeFound if a chain should start at a mode that there is not.
 Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop);
 
 }  // namespace bam

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -17,8 +18,6 @@ constexpr int format_number = 1;  ///< raised when an old bam could misread a ne
 constexpr std::uint64_t fnv_basis = 0xcbf29ce484222325;
 constexpr std::uint64_t fnv_prime = 0x100000001b3;
 
-char const* word(Init init) { return init == Init::Prior ? "prior" : "dispersed"; }
-
 Json to_json(std::optional<char> character) { return character ? Json(std::string(1, *character)) : Json(nullptr); }
 
 std::optional<char> to_character(Json const& json) {
@@ -26,28 +25,47 @@ std::optional<char> to_character(Json const& json) {
     return json.get<std::string>().at(0);
 }
 
+/// What the backend looks at. A run that does not say its backend is one of Gibbs: it was the first.
 Json to_json(FitOptions const& options) {
-    return {{"chains", options.chains},    {"num_warmup", options.num_warmup}, {"num_samples", options.num_samples},
-            {"thin", options.thin},        {"sweeps", options.sweeps},         {"relax", options.relax.value_or(0)},
-            {"seed", options.seed},        {"init", word(options.init)},       {"starts", options.starts},
-            {"rows", options.by_rows},     {"orbit", options.by_orbits},       {"refresh", options.refresh},
-            {"sig_figs", options.sig_figs}};
+    if (options.backend == Backend::Map)
+        return {{"backend", word(options.backend)}, {"seed", options.seed},        {"init", word(options.init)},
+                {"starts", options.starts},         {"rows", options.by_rows},     {"orbit", options.by_orbits},
+                {"max_passes", options.max_passes}, {"sig_figs", options.sig_figs}};
+    Json json{{"chains", options.chains},    {"num_warmup", options.num_warmup}, {"num_samples", options.num_samples},
+              {"thin", options.thin},        {"sweeps", options.sweeps},         {"relax", options.relax.value_or(0)},
+              {"seed", options.seed},        {"init", word(options.init)},       {"starts", options.starts},
+              {"rows", options.by_rows},     {"orbit", options.by_orbits},       {"refresh", options.refresh},
+              {"sig_figs", options.sig_figs}};
+    if (options.init == Init::Map) json["max_passes"] = options.max_passes;
+    return json;
+}
+
+/// The value whose word it is; the first if none is.
+template <class Value>
+Value from_word(std::string const& text, std::initializer_list<Value> values) {
+    for (Value const value : values)
+        if (text == word(value)) return value;
+    return *values.begin();
 }
 
 FitOptions to_options(Json const& json) {
     FitOptions options;
-    json.at("chains").get_to(options.chains);
-    json.at("num_warmup").get_to(options.num_warmup);
-    json.at("num_samples").get_to(options.num_samples);
-    json.at("thin").get_to(options.thin);
-    json.at("sweeps").get_to(options.sweeps);
-    options.relax = json.at("relax").get<double>();
+    options.backend = from_word(json.value("backend", ""), {Backend::Gibbs, Backend::Map});
+    if (options.backend == Backend::Gibbs) {
+        json.at("chains").get_to(options.chains);
+        json.at("num_warmup").get_to(options.num_warmup);
+        json.at("num_samples").get_to(options.num_samples);
+        json.at("thin").get_to(options.thin);
+        json.at("sweeps").get_to(options.sweeps);
+        options.relax = json.at("relax").get<double>();
+        json.at("refresh").get_to(options.refresh);
+    }
     json.at("seed").get_to(options.seed);
-    options.init = json.at("init").get<std::string>() == word(Init::Prior) ? Init::Prior : Init::Dispersed;
+    options.init = from_word(json.at("init").get<std::string>(), {Init::Dispersed, Init::Prior, Init::Map});
     json.at("starts").get_to(options.starts);
     json.at("rows").get_to(options.by_rows);
     json.at("orbit").get_to(options.by_orbits);
-    json.at("refresh").get_to(options.refresh);
+    options.max_passes = json.value("max_passes", options.max_passes);
     json.at("sig_figs").get_to(options.sig_figs);
     return options;
 }
@@ -102,6 +120,24 @@ RunConfig to_config(Json const& json) {
 }
 
 }  // namespace
+
+char const* word(Backend backend) {
+    switch (backend) {
+        case Backend::Gibbs: return "gibbs";
+        case Backend::Variational: return "vi";
+        case Backend::Map: return "map";
+    }
+    return "";
+}
+
+char const* word(Init init) {
+    switch (init) {
+        case Init::Dispersed: return "dispersed";
+        case Init::Prior: return "prior";
+        case Init::Map: return "map";
+    }
+    return "";
+}
 
 std::string hash(std::string_view text) {
     std::uint64_t value = fnv_basis;

@@ -277,6 +277,12 @@ double Factors::quadratic_form(std::size_t f, PassRunner const& runner, std::siz
     return sum;
 }
 
+double Factors::rounding_weight(std::size_t f, std::size_t e) const {
+    FactorLayout const& factor = plan_.layout.factors[f];
+    if (is_learnt(plan_.layout, factor)) return to_precision(factor.spread, state_.values[*factor.scale][e]);
+    return std::sqrt(common_precision(f));
+}
+
 double Factors::log_density(std::size_t f) const {
     FactorLayout const& factor = plan_.layout.factors[f];
     if (factor.spread == SpreadKind::Flat) return 0;

@@ -44,6 +44,9 @@ class Factors {
     /// Weighted sum of squared residuals and number of counting cells per entry of the scale variable: [component][extent of the scale].
     std::vector<double> const& squares(std::size_t factor) const { return scores_[factor].squares; }
     std::vector<double> const& counts(std::size_t factor) const { return scores_[factor].counts; }
+    /// What multiplies sqrt(squares()) and an error of the residuals in the log density: a learnt precision, else the root of that which is
+    /// in the squares already.
+    double rounding_weight(std::size_t factor, std::size_t entry) const;
     /// log density of all counting cells of the factor at the last score() and the scales as they are now.
     double log_density(std::size_t factor) const;
 

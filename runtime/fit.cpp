@@ -1,5 +1,6 @@
 // Codes of this file:
 //   BAM0482  numbers that cannot be drawn: the data and the priors do not determine them
+//   BAM0487  a posterior without a mode: its density grows without bound
 //   BAM0489  outputs that are fitted exactly: their spread goes to 0
 //   BAM0506  a quantity that the run does not have
 //   BAM0508  a run that needs more memory than there is
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
 #include <new>
@@ -16,8 +18,11 @@
 #include <utility>
 
 #include "chains.hpp"
+#include "maximise.hpp"
 #include "memory.hpp"
 #include "nearest.hpp"
+#include "predict.hpp"
+#include "record.hpp"
 #include "report.hpp"
 #include "words.hpp"
 
@@ -39,6 +44,7 @@ ChainOptions to_chain_options(FitOptions const& options) {
     chain.threads = options.threads;
     chain.starts = options.starts;
     chain.starts_from_prior = options.init == Init::Prior;
+    if (options.init == Init::Map) chain.ascent_passes = options.max_passes;
     chain.sweep.draws_rows = options.by_rows;
     chain.sweep.moves_orbits = options.by_orbits;
     return chain;
@@ -99,7 +105,33 @@ void check_memory(Prepared::Parts const& prepared, FitOptions const& options) {
         throw Error(make_report(prepared.program->sources, {std::move(*excess)}), exit_usage);
 }
 
-Run run_or_explain(Prepared::Parts const& prepared, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop) {
+/// A number that a user might hold a scale at.
+std::string round_number(double value) { return fmt::format("{:.2g}", value); }
+
+/// What grows without bound, and what to do about it.
+Error no_mode(Prepared::Parts const& prepared, NoMode const& what) {
+    Layout const& layout = prepared.table->problem.plan.layout;
+    Variable const& variable = layout.variables[what.variable];
+    std::string const draw = "or draw from the posterior, which need not have a mode: `--backend gibbs`";
+    Diagnostic diagnostic{487, Severity::Error, "the posterior has no mode: its density grows without bound", {}, {}};
+    if (what.traded) {
+        std::string const& other = layout.variables[*what.traded].name;
+        diagnostic.labels = {{variable.span, fmt::format("this and {} occur as a product only, and one of them has a flat prior", other)}};
+        diagnostic.notes = {"the one can shrink to 0 while the other grows, and no output sees it: give both a proper prior", draw};
+    } else {
+        bool is_noise = false;
+        for (FactorLayout const& factor : layout.factors) is_noise = is_noise || (factor.is_observation && factor.scale == what.variable);
+        diagnostic.labels = {{variable.span, is_noise ? "it goes to 0: the mean can meet every output that it is of"
+                                                      : "it goes to 0: what it is the spread of can meet its mean"}};
+        diagnostic.notes = {fmt::format("hold it at a value: write `{} fixed {}`", variable.name, round_number(what.start)),
+                            "or give it a prior that keeps away from 0, such as inverse_gamma on a variance", draw};
+    }
+    return Error(make_report(prepared.program->sources, {std::move(diagnostic)}), exit_data);
+}
+
+/// Calls work; what it throws that is the model's or the table's fault becomes an Error.
+template <class Work>
+auto or_explain(Prepared::Parts const& prepared, Work work) {
     auto const explain = [](std::string message) {
         return Error(Diagnostic{482,
                                 Severity::Error,
@@ -110,9 +142,11 @@ Run run_or_explain(Prepared::Parts const& prepared, ChainOptions const& options,
                      exit_data);
     };
     try {
-        return run_chains(prepared.table->problem, options, progress, std::move(stop));
+        return work();
     } catch (NumericalTrouble const& trouble) {
         throw explain(trouble.what());
+    } catch (NoModeFound const& found) {
+        throw no_mode(prepared, found.without_mode);
     } catch (ExactFit const& fit) {
         throw explain_exact_fit(prepared, fit.variable);
     } catch (std::bad_alloc const&) {
@@ -125,6 +159,12 @@ Run run_or_explain(Prepared::Parts const& prepared, ChainOptions const& options,
     } catch (std::domain_error const& trouble) {
         throw explain(fmt::format("a scale cannot be drawn: {}; give it a proper prior", trouble.what()));
     }
+}
+
+/// Of one point: it has a place, and no spread.
+QuantitySummary only_value(double value) {
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    return {value, value, none, none, none, none, none, none, none, none, none};
 }
 
 Quantity to_quantity(SummaryRow const& row) {
@@ -158,7 +198,9 @@ void summarize(Fit::Parts& parts) {
     RunLength const length{options.num_warmup, options.num_samples, options.thin};
     auto const judge_run = [&](Run const& run) {
         parts.rows = summarize(run);
-        parts.verdict = judge(parts.rows, run, length);
+        if (parts.mode)
+            for (SummaryRow& row : parts.rows) row.quantity = only_value(row.quantity.mean);
+        parts.verdict = parts.mode ? judge(*parts.mode) : judge(parts.rows, run, length);
     };
     parts.config.is_interrupted ? judge_run(long_chains(parts.run, parts.run.notes, parts.chain_numbers)) : judge_run(parts.run);
     for (SummaryRow const& row : parts.rows) {
@@ -167,21 +209,78 @@ void summarize(Fit::Parts& parts) {
     }
 }
 
+namespace {
+
+void run_gibbs(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, ProgressCallback const& progress,
+               std::stop_token stop) {
+    ChainProgress chain_progress;
+    if (progress)
+        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup) {
+            progress({chain + 1, iteration, total, is_warmup});
+        };
+    parts.run = or_explain(prepared,
+                           [&] { return run_chains(prepared.table->problem, to_chain_options(options), chain_progress, std::move(stop)); });
+}
+
+AscentOptions to_ascent_options(FitOptions const& options) {
+    AscentOptions ascent;
+    ascent.seed = options.seed;
+    ascent.starts = options.starts;
+    ascent.starts_from_prior = options.init == Init::Prior;
+    ascent.threads = options.threads;
+    ascent.max_passes = options.max_passes;
+    ascent.sweep.draws_rows = options.by_rows;
+    ascent.sweep.moves_orbits = options.by_orbits;
+    return ascent;
+}
+
+/// The mode as a run of one chain with one draw, and what is kept of the way to it.
+void run_map(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, std::stop_token const& stop) {
+    Problem const& problem = prepared.table->problem;
+    auto const begin = std::chrono::steady_clock::now();
+    Maximum const maximum = or_explain(prepared, [&] { return maximise(problem, to_ascent_options(options), stop); });
+    Ascent const& best = maximum.ascents[maximum.best];
+    if (best.without_mode) throw no_mode(prepared, *best.without_mode);
+    Mode mode;
+    mode.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    mode.chosen = maximum.best;
+    for (Ascent const& one : maximum.ascents) mode.starts.push_back({one.log_joint, one.passes, one.ending, one.largest_move});
+
+    Replica replica(problem, options.seed, 1, to_ascent_options(options).sweep);
+    replica.set_state(best.state);
+    Recorder recorder(problem, replica.inputs());
+    parts.run.columns = recorder.columns();
+    Chain chain;
+    chain.values.resize(parts.run.columns.size());
+    recorder.record(replica.state(), chain.values.data());
+    chain.log_joint = {best.log_joint};
+    chain.log_likelihood = {best.log_likelihood};
+    chain.sampling_seconds = mode.seconds;
+    chain.is_interrupted = best.ending == Ending::Stopped;
+    parts.run.chains = {std::move(chain)};
+    parts.run.predictions = Predictor(problem, 1, 0, options.seed).at_point(replica.inputs(), replica.factors());
+
+    mode.sds.resize(parts.run.columns.size());
+    recorder.record_entries(best.sds, mode.sds.data());
+    parts.mode = std::move(mode);
+}
+
+}  // namespace
+
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop) {
     // What was left to the program is said in the record of the run.
     options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));
     check_memory(prepared, options);
-    ChainProgress chain_progress;
-    if (progress)
-        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup) {
-            progress({chain + 1, iteration, total, is_warmup});
-        };
     auto parts = std::make_shared<Fit::Parts>();
     parts->program = prepared.program;
     parts->config = make_config(prepared, options);
-    parts->run = run_or_explain(prepared, to_chain_options(options), chain_progress, std::move(stop));
+    switch (options.backend) {
+        case Backend::Gibbs: run_gibbs(*parts, prepared, options, progress, std::move(stop)); break;
+        case Backend::Map: run_map(*parts, prepared, options, stop); break;
+        case Backend::Variational: throw std::logic_error("the variational backend is not there yet");
+    }
     std::vector<Chain> chains = std::move(parts->run.chains);
     parts->run.chains.clear();
     for (std::size_t c = 0; c < chains.size(); ++c) {
@@ -231,11 +330,16 @@ bool Fit::is_interrupted() const { return parts_->config.is_interrupted; }
 std::size_t Fit::num_draws() const { return parts_->verdict.draws; }
 FitOptions const& Fit::options() const { return parts_->config.options; }
 std::vector<std::string> const& Fit::notes() const { return parts_->run.notes; }
-std::string Fit::table(bool raw) const { return summary_table(parts_->rows, raw); }
+std::string Fit::table(bool raw) const {
+    return parts_->mode ? mode_table(parts_->rows, *parts_->mode, raw) : summary_table(parts_->rows, raw);
+}
 std::string Fit::verdict() const { return to_text(parts_->verdict); }
-std::string Fit::json() const { return summary_json(parts_->rows, parts_->verdict); }
+std::string Fit::json() const {
+    return parts_->mode ? mode_json(parts_->rows, *parts_->mode, parts_->verdict) : summary_json(parts_->rows, parts_->verdict);
+}
 
 std::string Fit::starts() const {
+    if (parts_->mode) return starts_text(*parts_->mode);
     std::string text;
     for (std::size_t c = 0; c < parts_->run.chains.size(); ++c)
         text += fmt::format("chain {}: {}\n", parts_->chain_numbers[c], parts_->run.chains[c].start);

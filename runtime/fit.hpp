@@ -10,6 +10,7 @@
 #include "bam/bam.hpp"
 #include "config.hpp"
 #include "draws.hpp"
+#include "mode.hpp"
 #include "program.hpp"
 #include "summary.hpp"
 
@@ -18,7 +19,8 @@ namespace bam {
 struct Fit::Parts {
     std::shared_ptr<Program::Parts const> program;  ///< null if it was opened from a folder
     RunConfig config;
-    Run run;                                 ///< chains with at least one draw
+    Run run;                                 ///< chains with at least one draw; of Backend::Map one, with the mode as its one draw
+    std::optional<Mode> mode;                ///< of Backend::Map
     std::vector<std::size_t> chain_numbers;  ///< of those, from 1
     std::vector<SummaryRow> rows;
     Verdict verdict;
@@ -34,7 +36,7 @@ struct Predictions::Parts {
     std::vector<std::string> notes;
 };
 
-/// Runs the chains. Throws Error; BAM0482: a block or a scale cannot be drawn.
+/// Runs the backend. Throws Error; BAM0482: a block or a scale cannot be drawn; BAM0487: a density without a mode.
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop);
 

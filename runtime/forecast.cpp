@@ -114,6 +114,20 @@ void predict_chains(Problem const& problem, CarryMap const& map, Run const& run,
     if (failure) std::rethrow_exception(failure);
 }
 
+/// The one point of a mode as often as draws of what is new are wanted: those come from their priors given the point.
+Run repeated(Run const& mode) {
+    constexpr std::size_t copies = 4000;
+    Run run;
+    run.columns = mode.columns;
+    Chain const& point = mode.chains.front();
+    Chain chain;
+    for (std::size_t i = 0; i < copies; ++i) chain.values.insert(chain.values.end(), point.values.begin(), point.values.end());
+    chain.log_joint.assign(copies, point.log_joint.front());
+    chain.log_likelihood.assign(copies, point.log_likelihood.front());
+    run.chains.push_back(std::move(chain));
+    return run;
+}
+
 }  // namespace
 
 Predictions Fit::predict(Csv const& table, std::optional<std::uint64_t> seed) const {
@@ -132,21 +146,30 @@ Predictions Fit::predict(Csv const& table, std::optional<std::uint64_t> seed) co
     CarryMap const map(problem, parts_->run.columns, diagnostics);
     throw_if_error(sources, diagnostics);
 
-    std::size_t draws = 0;
-    for (Chain const& chain : parts_->run.chains) draws = std::max(draws, chain.log_joint.size());
     std::uint64_t const used_seed = seed.value_or(parts_->config.options.seed);
-    Predictor predictor(problem, parts_->run.chains.size(), draws, used_seed);
+    auto parts = std::make_shared<Predictions::Parts>();
+    auto const finish = [&](std::vector<Prediction> const& predictions) {
+        parts->csv = predictions_csv(problem.plan.layout, predictions);
+        for (Prediction const& prediction : predictions) parts->cells.push_back(to_cell(prediction));
+        parts->report = make_report(std::move(sources), std::move(diagnostics));
+        return Predictions(std::move(parts));
+    };
+    if (parts_->mode && !map.draws_anything(problem)) {
+        Carrier carrier(problem, map, used_seed, 1);
+        carrier.set(0, parts_->run.chains.front().values.data());
+        return finish(Predictor(problem, 1, 0, used_seed).at_point(carrier.inputs(), carrier.factors()));
+    }
+    Run const run = parts_->mode ? repeated(parts_->run) : parts_->run;
+
+    std::size_t draws = 0;
+    for (Chain const& chain : run.chains) draws = std::max(draws, chain.log_joint.size());
+    Predictor predictor(problem, run.chains.size(), draws, used_seed);
     try {
-        predict_chains(problem, map, parts_->run, predictor, used_seed);
+        predict_chains(problem, map, run, predictor, used_seed);
     } catch (NumericalTrouble const& trouble) {
         throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
     }
-    auto parts = std::make_shared<Predictions::Parts>();
-    std::vector<Prediction> const predictions = predictor.summarize(parts->notes);
-    parts->csv = predictions_csv(problem.plan.layout, predictions);
-    for (Prediction const& prediction : predictions) parts->cells.push_back(to_cell(prediction));
-    parts->report = make_report(std::move(sources), std::move(diagnostics));
-    return Predictions(std::move(parts));
+    return finish(predictor.summarize(parts->notes));
 }
 
 }  // namespace bam

@@ -40,6 +40,10 @@ class JointSampler : public BlockSampler {
             Eigen::MatrixXd& precision = equations_.precision(g);
             Eigen::VectorXd& linear = equations_.linear(g);
             priors_.add_to(components, 0, precision, linear);
+            for (std::size_t i = 0; i < components.size(); ++i) {
+                auto const k = static_cast<Eigen::Index>(i);
+                note_curvature(components[i], precision(k, k));
+            }
             if (row_size_ < components.size()) {
                 draw_rows(g, precision, linear, normals);
                 continue;
@@ -178,6 +182,7 @@ class SpreadSampler : public BlockSampler {
         auto linear = linear_.head(d);
         if (is_absent(index)) return;
         gather(g, index);
+        for (Eigen::Index i = 0; i < d; ++i) note_curvature(components[static_cast<std::size_t>(i)] * size_ + index, precision(i, i));
         for (Eigen::Index i = 0; i < d; ++i) present_(i) = values_[components[static_cast<std::size_t>(i)] * size_ + index];
         if (!draw_normal(precision, linear, present_.head(d), relaxation_, normals)) {
             gather(g, index);  // the factor stands where the precision was

@@ -131,15 +131,21 @@ std::string notes_of(Fit const& fit) {
     return text;
 }
 
-std::string fit_text(Options const& options, Prepared const& prepared, Fit const& fit) {
-    std::string text = fmt::format("{}: {}\n", options.data, prepared.counts()) + fit.starts();
+/// What was run, in a line.
+std::string run_line(Fit const& fit) {
+    if (fit.options().backend == Backend::Map) return fmt::format("map, seed {}, {:.2f} s\n", fit.options().seed, fit.seconds());
     std::size_t const kept = (fit.options().num_samples + fit.options().thin - 1) / fit.options().thin;
-    text += fmt::format("{}, {} warmup + {} kept{}, {} each, seed {}, {:.2f} s\n\n", counted(fit.options().chains, "chain"),
-                        fit.options().num_warmup, kept, fit.options().thin > 1 ? fmt::format(" of {}", fit.options().num_samples) : "",
-                        counted(fit.options().sweeps, "sweep"), fit.options().seed, fit.seconds());
+    return fmt::format("{}, {} warmup + {} kept{}, {} each, seed {}, {:.2f} s\n", counted(fit.options().chains, "chain"),
+                       fit.options().num_warmup, kept, fit.options().thin > 1 ? fmt::format(" of {}", fit.options().num_samples) : "",
+                       counted(fit.options().sweeps, "sweep"), fit.options().seed, fit.seconds());
+}
+
+std::string fit_text(Options const& options, Prepared const& prepared, Fit const& fit) {
+    std::string text = fmt::format("{}: {}\n", options.data, prepared.counts()) + fit.starts() + run_line(fit) + '\n';
     text += fit.table(options.raw) + "\n" + fit.verdict() + notes_of(fit);
     if (!options.output.empty())
-        text += fmt::format("files: {0}/chain_*.csv, {0}/summary.csv, {0}/predictions.csv, {0}/config.json\n", options.output);
+        text += fmt::format("files: {0}/{1}, {0}/summary.csv, {0}/predictions.csv, {0}/config.json\n", options.output,
+                            fit.options().backend == Backend::Map ? fmt::format("mode.csv, {}/map.json", options.output) : "chain_*.csv");
     return text;
 }
 
@@ -171,7 +177,10 @@ int run_fit(Options const& options) {
     if (!options.output.empty()) say(fit.write(options.output, options.force));
     put(options.format == Format::Json ? fit_json(options, prepared, fit) : fit_text(options, prepared, fit));
     if (fit.is_interrupted()) {
-        say(fmt::format("bam: interrupted: the summary is of {} a chain\n", counted(fit.num_draws(), "draw")));
+        if (fit.options().backend == Backend::Map)
+            say("bam: interrupted: this is where the ascent stood\n");
+        else
+            say(fmt::format("bam: interrupted: the summary is of {} a chain\n", counted(fit.num_draws(), "draw")));
         return exit_interrupted;
     }
     return options.strict && !fit.is_converged() ? exit_not_converged : 0;

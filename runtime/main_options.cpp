@@ -133,6 +133,14 @@ void add_fit(CLI::App& app, Options& options) {
     add_model_options(app, options);
     add_value(app, "-o,--output", "RUN", "The folder for the draws and all else; without it, nothing is written",
               [&](std::string const&, std::string const& text) { options.output = to_path("-o", text); });
+    add_value(
+        app, "--backend", "gibbs|vi|map", "Draws from the posterior, or (map) the point where its density is highest",
+        [&](std::string const& flag, std::string const& text) {
+            fit.backend = to_choice<Backend>(flag, text, {{"gibbs", Backend::Gibbs}, {"vi", Backend::Variational}, {"map", Backend::Map}});
+            if (fit.backend == Backend::Variational)
+                refuse(522, "`--backend=vi`: the variational backend is not there yet", {"one of gibbs, map"});
+        })
+        ->default_str("gibbs");
     add_count(app, "--chains", fit.chains, 1, most_chains, "Chains");
     add_count(app, "--num-warmup", fit.num_warmup, 0, most_iterations, "Iterations of each chain before its draws count");
     add_count(app, "--num-samples", fit.num_samples, 1, most_iterations, "Iterations of each chain after that");
@@ -148,13 +156,16 @@ void add_fit(CLI::App& app, Options& options) {
         ->default_str("1");
     add_count(app, "--threads", fit.threads, 0, any,
               "Chains at a time, 0 for as many as the machine has cores; the draws do not depend on it");
-    add_value(app, "--init", "dispersed|prior", "Starts: no wider than sd 1 about the prior means, or as wide as the priors are",
+    add_value(app, "--init", "dispersed|prior|map",
+              "Starts: no wider than sd 1 about the prior means, or as wide as the priors are, or for Gibbs the highest mode found",
               [&](std::string const& flag, std::string const& text) {
-                  fit.init = to_choice<Init>(flag, text, {{"dispersed", Init::Dispersed}, {"prior", Init::Prior}});
+                  fit.init = to_choice<Init>(flag, text, {{"dispersed", Init::Dispersed}, {"prior", Init::Prior}, {"map", Init::Map}});
               })
         ->default_str("dispersed");
-    add_count(app, "--starts", fit.starts, 1, most_chains,
-              "Short runs that compete for the start of a chain, where there may be several modes");
+    add_count(
+        app, "--starts", fit.starts, 1, most_chains,
+        "Short runs that compete for the start of a chain, where there may be several modes; of map, ascents of which the best counts");
+    add_count(app, "--max-passes", fit.max_passes, 1, most_iterations, "Passes of an ascent to the mode");
     app.add_flag("--rows", fit.by_rows, "Draw Gaussian blocks a row at a time");
     app.add_flag("!--no-orbit", fit.by_orbits, "Make no moves along what the likelihood cannot see");
     add_value(app, "--refresh", "N",
@@ -202,7 +213,8 @@ std::vector<Verb> const& verbs() {
              add_format(app, options);
          }},
         {"fit", "Draw from the posterior of a model given a table", "MODEL", 1, 1,
-         "  bam fit models/attention.bam --data theoph.csv -o run\n  bam fit bakery.bam --data bakery.csv --priors known.bam --seed 7",
+         "  bam fit models/attention.bam --data theoph.csv -o run\n  bam fit bakery.bam --data bakery.csv --priors known.bam --seed 7\n  "
+         "bam fit bakery.bam --data bakery.csv --backend map",
          add_fit},
         {"predict", "Say what the draws of a run make of a new table", "RUN", 1, 1,
          "  bam predict run --data new.csv -o predictions.csv\n\n"
@@ -307,6 +319,8 @@ void check_arguments(Verb const& verb, Options const& options) {
     bool const needs_data = verb.name == "fit" || verb.name == "samplers" || verb.name == "predict";
     if (needs_data && options.data.empty())
         refuse(523, fmt::format("`bam {}` needs a table", verb.name), {"say which: `--data TABLE`, - for standard input"});
+    if (options.fit.backend == Backend::Map && options.fit.init == Init::Map)
+        refuse(522, "`--init map` with `--backend map`: the mode is what is looked for", {"say --init dispersed, or --init prior"});
     auto const inputs = std::count(options.files.begin(), options.files.end(), "-") + (options.data == "-" ? 1 : 0);
     if (inputs > 1) refuse(524, "standard input can be read once only", {"give the other one a file"});
 }

@@ -106,6 +106,7 @@ class MarkovSampler : public BlockSampler {
             Matrix D = diagonal(i, d);
             Vector v = linear(i, d);
             priors_.add_to(components, i, D, v);
+            for (Eigen::Index k = 0; k < d; ++k) note_curvature(components[static_cast<std::size_t>(k)] * size_ + i, D(k, k));
             if (t > first) {
                 Matrix B = coupling(i, d);
                 Matrix const L = diagonal(index(lane, t - 1), d);

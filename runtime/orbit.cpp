@@ -27,7 +27,7 @@ void OrbitMoves::move(Stream& stream) {
     std::size_t const n = first_.slices.size();
     for (std::size_t i = 0; i < n && !orbit_.is_diagonal; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
-            if (i != j) shear(i, j, stream);
+            if (i != j) shear(i, j, &stream);
         }
     }
     for (std::size_t i = 0; i < n; ++i) {
@@ -66,15 +66,39 @@ void OrbitMoves::step(Side& side, double amount) {
     for (std::size_t i = 0; i < side.values.size(); ++i) side.values[i] += amount * side.direction[i];
 }
 
-/// A[i] += δ A[j], B[j] -= δ B[i]: Jacobian 1, δ exactly normal.
-void OrbitMoves::shear(std::size_t i, std::size_t j, Stream& stream) {
+bool OrbitMoves::maximise() {
+    first_.priors.update();
+    second_.priors.update();
+    if (!orbit_.has_dim) {
+        set_direction(first_);
+        set_direction(second_);
+        return best_scale_and_sign();
+    }
+    std::size_t const n = first_.slices.size();
+    for (std::size_t i = 0; i < n && !orbit_.is_diagonal; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+            if (i != j) shear(i, j, nullptr);
+        }
+    }
+    bool is_bounded = true;
+    for (std::size_t i = 0; i < n; ++i) {
+        set_direction(first_, i, i, 1);
+        set_direction(second_, i, i, 1);
+        is_bounded = best_scale_and_sign() && is_bounded;
+    }
+    return is_bounded;
+}
+
+/// A[i] += δ A[j], B[j] -= δ B[i]: Jacobian 1, δ exactly normal; without a stream, its mean.
+void OrbitMoves::shear(std::size_t i, std::size_t j, Stream* stream) {
     set_direction(first_, i, j, 1);
     set_direction(second_, j, i, -1);
     Quadratic const a = along(first_, 0);
     Quadratic const b = along(second_, 0);
     double const precision = a.quadratic + b.quadratic;
     if (!(precision > 0)) return;  // flat in this direction: nothing to draw from
-    double const delta = (a.linear + b.linear) / precision + stream.normal() / std::sqrt(precision);
+    double delta = (a.linear + b.linear) / precision;
+    if (stream != nullptr) delta += stream->normal() / std::sqrt(precision);
     step(first_, delta);
     step(second_, delta);
 }
@@ -110,6 +134,62 @@ void OrbitMoves::scale_and_sign(double first_entries, double second_entries, Str
     if (stream.uniform() < 1 / (1 + std::exp(2 * (c * a.linear + b.linear / c)))) c = -c;
     step(first_, c - 1);
     step(second_, 1 / c - 1);
+}
+
+namespace {
+
+/// The log prior at (c A, B / c), c = sign e^u, without what does not depend on c; and its derivatives in u.
+struct AlongScale {
+    double quadratic_a, linear_a, quadratic_b, linear_b;
+
+    double value(double u, double sign) const {
+        double const c = sign * std::exp(u);
+        return -0.5 * quadratic_a * c * c + linear_a * c - 0.5 * quadratic_b / (c * c) + linear_b / c;
+    }
+    double slope(double u, double sign) const {
+        double const c = sign * std::exp(u);
+        return -quadratic_a * c * c + linear_a * c + quadratic_b / (c * c) - linear_b / c;
+    }
+    double curvature(double u, double sign) const {
+        double const c = sign * std::exp(u);
+        return -2 * quadratic_a * c * c + linear_a * c - 2 * quadratic_b / (c * c) + linear_b / c;
+    }
+};
+
+constexpr double farthest = 40;  ///< in u, beyond which there is no highest point
+
+/// Newton from u = 0, no step longer than 1 and each halved until it rises.
+double best_scale(AlongScale const& along, double sign) {
+    double u = 0;
+    for (int k = 0; k < 100 && std::abs(u) < farthest; ++k) {
+        double const slope = along.slope(u, sign);
+        double const curvature = along.curvature(u, sign);
+        double change = curvature < 0 ? -slope / curvature : slope;
+        change = std::clamp(change, -1.0, 1.0);
+        double const here = along.value(u, sign);
+        for (int halved = 0; halved < 60 && !(along.value(u + change, sign) > here); ++halved) change /= 2;
+        if (!(along.value(u + change, sign) > here)) break;
+        u += change;
+    }
+    return u;
+}
+
+}  // namespace
+
+bool OrbitMoves::best_scale_and_sign() {
+    Quadratic const a = along(first_, 1);
+    Quadratic const b = along(second_, 1);
+    if (!(a.quadratic > 0) && !(b.quadratic > 0)) return true;  // flat along the whole orbit
+    AlongScale const along_scale{a.quadratic, a.linear, b.quadratic, b.linear};
+    double const positive = best_scale(along_scale, 1);
+    double const negative = best_scale(along_scale, -1);
+    bool const flips = along_scale.value(negative, -1) > along_scale.value(positive, 1);
+    double const u = flips ? negative : positive;
+    if (std::abs(u) >= farthest) return false;
+    double const c = (flips ? -1 : 1) * std::exp(u);
+    step(first_, c - 1);
+    step(second_, 1 / c - 1);
+    return true;
 }
 
 }  // namespace bam

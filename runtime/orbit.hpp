@@ -17,6 +17,9 @@ class OrbitMoves {
     /// The priors must be those of orbit.first and orbit.second.
     OrbitMoves(OrbitPlan const& orbit, Layout const& layout, Grid const& grid, State& state, Priors& first, Priors& second);
     void move(Stream& stream);
+    /// Instead of a draw, the point on the orbit at which the priors are highest: shears in turn, each to its exact maximum, and scalings
+    /// with their sign. The density is that of the parameters as they are, so no Jacobian enters. False if there is no highest point.
+    bool maximise();
 
   private:
     /// One of the two blocks: its values and, for a direction, the prior as a quadratic in the step along it.
@@ -35,8 +38,9 @@ class OrbitMoves {
     void set_direction(Side& side, std::size_t slice, std::size_t from, double factor);
     void set_direction(Side& side);
     void step(Side& side, double amount);
-    void shear(std::size_t i, std::size_t j, Stream& stream);
+    void shear(std::size_t i, std::size_t j, Stream* stream);
     void scale_and_sign(double first_entries, double second_entries, Stream& stream);
+    bool best_scale_and_sign();
 
     OrbitPlan const& orbit_;
     Side first_, second_;

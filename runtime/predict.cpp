@@ -78,37 +78,52 @@ double Predictor::observed(Target const& target) const {
     return counts ? problem_.bound.data[factor.target][index] : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes) const {
+double Predictor::to_table(Target const& target, double value) const {
+    std::uint32_t const v = problem_.plan.layout.factors[target.factor].target;
+    Variable const& variable = problem_.plan.layout.variables[v];
+    ColumnExpr const* unit = target.component < variable.columns.size() ? &variable.columns[target.component] : nullptr;
+    bool const is_plain = unit == nullptr || unit->op == ColumnOp::Column || !find_source_column(*unit);
+    return is_plain ? value : invert(*unit, problem_.bound.learnt[v][target.component], value);
+}
+
+Prediction Predictor::prediction_of(Target const& target) const {
     Layout const& layout = problem_.plan.layout;
     Bound const& bound = problem_.bound;
+    Variable const& variable = layout.variables[layout.factors[target.factor].target];
+    Prediction prediction;
+    prediction.row = bound.rows[bound.grid.cell(target.sequence, target.step)];
+    prediction.sequence = bound.sequence_labels[target.sequence];
+    prediction.time = bound.time_labels[bound.grid.cell(target.sequence, target.step)];
+    prediction.output = variable.name;
+    for (std::uint16_t dim : variable.dims) {
+        if (layout.dims[dim].role == DimLayout::Role::Labelled)
+            prediction.output = layout.dims[dim].labels[target.component % layout.dims[dim].size];
+    }
+    double const value = observed(target);
+    prediction.observed = std::isnan(value) ? value : to_table(target, value);
+    return prediction;
+}
+
+namespace {
+
+void sort_by_row(std::vector<Prediction>& predictions) {
+    std::stable_sort(predictions.begin(), predictions.end(), [](Prediction const& a, Prediction const& b) { return a.row < b.row; });
+}
+
+}  // namespace
+
+std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes) const {
     std::size_t total = 0;
     for (std::size_t filled : filled_) total += filled;
     std::vector<Prediction> predictions;
     std::map<std::string, std::size_t> without_mean;  // by output
     std::vector<double> draws(total);
     for (std::size_t k = 0; k < targets_.size() && total > 0; ++k) {
-        Target const& target = targets_[k];
-        Variable const& variable = layout.variables[layout.factors[target.factor].target];
-        ColumnExpr const* unit = target.component < variable.columns.size() ? &variable.columns[target.component] : nullptr;
-        bool const is_plain = unit == nullptr || unit->op == ColumnOp::Column || !find_source_column(*unit);
-        auto to_table = [&](double value) {
-            return is_plain ? value : invert(*unit, bound.learnt[layout.factors[target.factor].target][target.component], value);
-        };
         std::size_t n = 0;
         for (std::size_t c = 0; c < chains_; ++c) {
-            for (std::size_t d = 0; d < filled_[c]; ++d) draws[n++] = to_table(values_[c][d * targets_.size() + k]);
+            for (std::size_t d = 0; d < filled_[c]; ++d) draws[n++] = to_table(targets_[k], values_[c][d * targets_.size() + k]);
         }
-        Prediction prediction;
-        prediction.row = bound.rows[bound.grid.cell(target.sequence, target.step)];
-        prediction.sequence = bound.sequence_labels[target.sequence];
-        prediction.time = bound.time_labels[bound.grid.cell(target.sequence, target.step)];
-        prediction.output = variable.name;
-        for (std::uint16_t dim : variable.dims) {
-            if (layout.dims[dim].role == DimLayout::Role::Labelled)
-                prediction.output = layout.dims[dim].labels[target.component % layout.dims[dim].size];
-        }
-        double const value = observed(target);
-        prediction.observed = std::isnan(value) ? value : to_table(value);
+        Prediction prediction = prediction_of(targets_[k]);
         double sum = 0;
         for (double draw : draws) sum += draw;
         prediction.mean = sum / static_cast<double>(total);
@@ -130,29 +145,73 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes) co
             fmt::format("{} of `{}` {} no finite mean in the unit of the table, and the cells of mean and sd are empty: the way "
                         "back from the model's unit takes some draws to infinity. The quantiles hold",
                         counted(count, "prediction"), output, count == 1 ? "has" : "have"));
-    std::stable_sort(predictions.begin(), predictions.end(), [](Prediction const& a, Prediction const& b) { return a.row < b.row; });
+    sort_by_row(predictions);
     if (stride_ > 1)
         notes.push_back(fmt::format("predictions use one draw in {}, to stay within {} MiB", stride_, most_numbers * sizeof(double) >> 20));
     return predictions;
 }
 
-PredictionRecorder::PredictionRecorder(Predictor& predictor, Problem const& problem, Inputs const& inputs, std::size_t chain)
-    : predictor_(predictor), problem_(problem), chain_(chain), state_(inputs.state) {
-    for (TermPlan const& mean : problem.plan.means) {
-        runners_.push_back(mean.registers.empty() ? nullptr : std::make_unique<PassRunner>(mean.pass, inputs));
+namespace {
+
+/// Mean, sd and quantiles of f(x), x ~ normal(mean, sd), f monotone.
+template <class F>
+void fill_normal(Prediction& prediction, double mean, double sd, F f) {
+    constexpr double z95 = 1.6448536269514722;
+    prediction.q50 = f(mean);
+    prediction.q5 = f(mean - z95 * sd);
+    prediction.q95 = f(mean + z95 * sd);
+    if (prediction.q5 > prediction.q95) std::swap(prediction.q5, prediction.q95);
+    double const up = f(mean + sd) - prediction.q50;
+    double const down = prediction.q50 - f(mean - sd);
+    if (std::abs(up - down) <= 1e-9 * (std::abs(up) + std::abs(down))) {  // f is a straight line
+        prediction.mean = prediction.q50;
+        prediction.sd = std::abs(up + down) / 2;
+        return;
     }
+    // The trapezoidal rule, which for smooth f has all digits.
+    constexpr int half = 128;
+    constexpr double width = 1.0 / 16;
+    double sum = 0, first = 0, second = 0;
+    for (int i = -half; i <= half; ++i) {
+        double const z = i * width;
+        double const weight = std::exp(-0.5 * z * z);
+        double const value = f(mean + z * sd) - prediction.q50;
+        sum += weight;
+        first += weight * value;
+        second += weight * value * value;
+    }
+    prediction.mean = prediction.q50 + first / sum;
+    prediction.sd = std::sqrt(std::max(0.0, second / sum - first / sum * (first / sum)));
 }
 
-void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
-    if (draw % predictor_.stride_ != 0 || draw / predictor_.stride_ >= predictor_.draws_) return;
+}  // namespace
+
+std::vector<Prediction> Predictor::at_point(Inputs const& inputs, Factors const& factors) const {
+    CellMeans means(problem_, inputs);
+    means.evaluate();
+    std::vector<Prediction> predictions;
+    for (Target const& target : targets_) {
+        double const sd = 1 / std::sqrt(factors.precision(target.factor, target.component, target.sequence, target.step));
+        predictions.push_back(prediction_of(target));
+        fill_normal(predictions.back(), means.of(target), sd, [&](double value) { return to_table(target, value); });
+    }
+    sort_by_row(predictions);
+    return predictions;
+}
+
+CellMeans::CellMeans(Problem const& problem, Inputs const& inputs) : problem_(problem), state_(inputs.state) {
+    for (TermPlan const& mean : problem.plan.means)
+        runners_.push_back(mean.registers.empty() ? nullptr : std::make_unique<PassRunner>(mean.pass, inputs));
+    means_.resize(runners_.size());
+}
+
+void CellMeans::evaluate() {
     Layout const& layout = problem_.plan.layout;
-    double* out = predictor_.values_[chain_].data() + draw / predictor_.stride_ * predictor_.targets_.size();
-    std::vector<std::vector<double>> means(runners_.size());
     for (std::size_t f = 0; f < runners_.size(); ++f) {
         if (!runners_[f]) continue;
         Variable const& target = layout.variables[layout.factors[f].target];
         std::size_t const size = problem_.bound.grid.size(target.extent);
-        means[f].assign(target.components * size, 0.0);
+        means_[f].assign(target.components * size, 0.0);
         runners_[f]->begin();
         for (Chunk const& chunk : runners_[f]->chunks()) {
             runners_[f]->run(chunk);
@@ -160,21 +219,31 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
                 std::uint32_t const reg = problem_.plan.means[f].registers[c];
                 if (reg == no_register) continue;
                 std::copy_n(runners_[f]->at(reg), runners_[f]->size(chunk),
-                            means[f].data() + c * size + domain_start(target.extent, chunk));
+                            means_[f].data() + c * size + domain_start(target.extent, chunk));
             }
         }
     }
+}
+
+double CellMeans::of(Predictor::Target const& target) const {
+    std::uint32_t const v = problem_.plan.layout.factors[target.factor].target;
+    std::size_t const entry = target.component * problem_.bound.grid.size(problem_.plan.layout.variables[v].extent) + target.index;
+    return target.is_drawn ? state_.values[v][entry] : means_[target.factor][entry];
+}
+
+PredictionRecorder::PredictionRecorder(Predictor& predictor, Problem const& problem, Inputs const& inputs, std::size_t chain)
+    : predictor_(predictor), chain_(chain), means_(problem, inputs) {}
+
+void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
+    if (draw % predictor_.stride_ != 0 || draw / predictor_.stride_ >= predictor_.draws_) return;
+    double* out = predictor_.values_[chain_].data() + draw / predictor_.stride_ * predictor_.targets_.size();
+    means_.evaluate();
     Stream stream(predictor_.seed_, chain_ + 1, draw, predictive_block);
     for (std::size_t k = 0; k < predictor_.targets_.size(); ++k) {
-        auto const& target = predictor_.targets_[k];
-        Variable const& variable = layout.variables[layout.factors[target.factor].target];
-        std::size_t const size = problem_.bound.grid.size(variable.extent);
-        if (target.is_drawn) {
-            out[k] = state_.values[layout.factors[target.factor].target][target.component * size + target.index];
-            continue;
-        }
-        out[k] = means[target.factor][target.component * size + target.index] +
-                 stream.normal() / std::sqrt(factors.precision(target.factor, target.component, target.sequence, target.step));
+        Predictor::Target const& target = predictor_.targets_[k];
+        out[k] = means_.of(target);
+        if (!target.is_drawn)
+            out[k] += stream.normal() / std::sqrt(factors.precision(target.factor, target.component, target.sequence, target.step));
     }
     predictor_.filled_[chain_] = draw / predictor_.stride_ + 1;
 }

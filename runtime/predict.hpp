@@ -20,9 +20,12 @@ class Predictor {
 
     /// One row per cell of the table and output, in the table's order. Adds to `notes` what a reader must know.
     std::vector<Prediction> summarize(std::vector<std::string>& notes) const;
+    /// The same of one point of the parameters, where a cell is normal about its mean: no draws, and nothing random.
+    std::vector<Prediction> at_point(Inputs const& inputs, Factors const& factors) const;
 
   private:
     friend class PredictionRecorder;
+    friend class CellMeans;
     struct Target {
         std::uint32_t factor = 0;     ///< whose mean it is
         std::uint32_t component = 0;  ///< of the target
@@ -32,6 +35,10 @@ class Predictor {
         bool is_drawn = false;  ///< a missing cell that is drawn with the parameters (augment.hpp): its draws are its predictions
     };
     double observed(Target const& target) const;
+    /// A value of the target in the table's unit.
+    double to_table(Target const& target, double value) const;
+    /// With its place and what was observed.
+    Prediction prediction_of(Target const& target) const;
 
     Problem const& problem_;
     std::uint64_t seed_;
@@ -43,6 +50,21 @@ class Predictor {
     std::vector<std::size_t> filled_;          ///< per chain: draws recorded
 };
 
+/// The means of all targets at one state.
+class CellMeans {
+  public:
+    CellMeans(Problem const& problem, Inputs const& inputs);
+    void evaluate();
+    /// Of a missing cell that is drawn with the parameters, its value.
+    double of(Predictor::Target const& target) const;
+
+  private:
+    Problem const& problem_;
+    State const& state_;
+    std::vector<std::unique_ptr<PassRunner>> runners_;  ///< per factor; null where the target is a parameter
+    std::vector<std::vector<double>> means_;            ///< per factor: [component][extent of the target]
+};
+
 /// Records one chain's predictive draws.
 class PredictionRecorder {
   public:
@@ -52,10 +74,8 @@ class PredictionRecorder {
 
   private:
     Predictor& predictor_;
-    Problem const& problem_;
     std::size_t chain_;
-    State const& state_;
-    std::vector<std::unique_ptr<PassRunner>> runners_;  ///< per factor; null where the target is a parameter
+    CellMeans means_;
 };
 
 }  // namespace bam

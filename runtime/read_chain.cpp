@@ -142,17 +142,20 @@ void ChainReader::read_setting() {
 }
 
 bool ChainReader::read_names() {
+    ChainMethod& method = file_.config.method;
+    if (settings_.contains("method") && settings_["method"] == "optimize") method = ChainMethod::Optimize;
+    std::size_t const before = chain_format::count_first_columns(method);
     auto const refuse = [&](std::string label) {
         return report(540, "this is not a file of draws that bam wrote", here(), std::move(label),
-                      {fmt::format("after the comments come the names, `{},...,{},{}`", chain_format::first_columns,
+                      {fmt::format("after the comments come the names, `{},...,{},{}`", chain_format::first_columns(method),
                                    chain_format::log_joint, chain_format::log_likelihood)});
     };
     if (!has_line_) return refuse("no names come");
     auto const names = split(line_);
-    bool const has_ours = names.size() >= 4 && line_.starts_with(chain_format::first_columns) &&
+    bool const has_ours = names.size() >= before + 2 && line_.starts_with(chain_format::first_columns(method)) &&
                           names[names.size() - 2] == chain_format::log_joint && names.back() == chain_format::log_likelihood;
     if (!has_ours) return refuse("these are not its names");
-    for (std::size_t i = 2; i + 2 < names.size(); ++i) {
+    for (std::size_t i = before; i + 2 < names.size(); ++i) {
         auto column = to_column(names[i]);
         if (!column) return report(540, "this is not a file of draws that bam wrote", span(names[i]), "not the name of a column", {});
         file_.columns.push_back(std::move(*column));
@@ -176,8 +179,12 @@ bool ChainReader::read_number(std::string_view key, Number& number) {
 
 bool ChainReader::read_settings() {
     ChainConfig& config = file_.config;
-    bool const has_numbers = read_number("num_samples", config.num_samples) && read_number("num_warmup", config.num_warmup) &&
-                             read_number("thin", config.thin) && read_number("id", config.chain) && read_number("seed", config.seed) &&
+    bool const is_sample = config.method == ChainMethod::Sample;
+    if (!is_sample) config.num_samples = 1;
+    bool const has_length = is_sample ? read_number("num_samples", config.num_samples) && read_number("num_warmup", config.num_warmup) &&
+                                            read_number("thin", config.thin)
+                                      : read_number("iter", config.max_passes);
+    bool const has_numbers = has_length && read_number("id", config.chain) && read_number("seed", config.seed) &&
                              read_number("refresh", config.refresh) && read_number("sig_figs", config.sig_figs);
     if (!has_numbers) return false;
     auto const text = [&](std::string_view key) { return std::string(settings_.contains(key) ? settings_[key] : ""); };
@@ -190,7 +197,8 @@ bool ChainReader::read_settings() {
 }
 
 bool ChainReader::read_row() {
-    std::size_t const count = file_.columns.size() + 4;
+    std::size_t const before = chain_format::count_first_columns(file_.config.method);
+    std::size_t const count = file_.columns.size() + before + 2;
     std::vector<double> values;
     values.reserve(count);
     for (std::string_view const field : split(line_)) {
@@ -203,7 +211,7 @@ bool ChainReader::read_row() {
                       {"the file was changed after bam wrote it"});
     file_.chain.log_joint.push_back(values[0]);
     file_.chain.log_likelihood.push_back(values.back());
-    file_.chain.values.insert(file_.chain.values.end(), values.begin() + 2, values.end() - 2);
+    file_.chain.values.insert(file_.chain.values.end(), values.begin() + static_cast<std::ptrdiff_t>(before), values.end() - 2);
     return true;
 }
 

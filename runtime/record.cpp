@@ -1,6 +1,7 @@
 #include "record.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace bam {
 namespace {
@@ -149,6 +150,13 @@ void Recorder::record(State const& state, double* row) {
     for (std::size_t k = 0; k < places_.size(); ++k) {
         Place const& place = places_[k];
         row[k] = place.term == no_register ? state.values[place.variable][place.offset] : terms_[place.term].values[place.offset];
+    }
+}
+
+void Recorder::record_entries(std::vector<std::vector<double>> const& entries, double* row) const {
+    for (std::size_t k = 0; k < places_.size(); ++k) {
+        Place const& place = places_[k];
+        row[k] = place.term == no_register ? entries[place.variable][place.offset] : std::numeric_limits<double>::quiet_NaN();
     }
 }
 

@@ -29,6 +29,8 @@ class Recorder {
     Source source(std::size_t column) const;
     /// Writes one row, [columns].
     void record(State const& state, double* row);
+    /// One row of numbers that parameters have, [variable][component][extent]; NaN for the other columns.
+    void record_entries(std::vector<std::vector<double>> const& entries, double* row) const;
 
   private:
     struct Place {

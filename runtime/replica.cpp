@@ -92,6 +92,7 @@ void Replica::set_state(State const& state) {
 }
 
 void Replica::start(std::uint64_t start, bool as_wide) {
+    scale_starts_.clear();
     Layout const& layout = problem_.plan.layout;
     double const guess = output_sd(problem_);
     for (ScaleLayout const& scale : layout.scales) start_scale(scale, layout, guess, state_);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "augment.hpp"
@@ -31,6 +33,20 @@ struct SweepOptions {
     double relaxation = 0;     ///< of Gaussian draws: below 0 over-relaxed, see Relaxation
 };
 
+/// A parameter whose density grows without bound: an ascent has no end.
+struct NoMode {
+    std::uint32_t variable = 0;
+    std::size_t entry = 0;                ///< [component][extent]
+    double start = 0;                     ///< the entry at the start
+    std::optional<std::uint32_t> traded;  ///< another block that it can shrink against without end; else a scale at 0 or infinity
+};
+
+/// One pass of coordinate ascent.
+struct AscentPass {
+    double largest_move = 0;  ///< of an entry, in sds of the entry given everything else
+    std::optional<NoMode> without_mode;
+};
+
 class Replica {
   public:
     Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain, SweepOptions options);
@@ -44,6 +60,14 @@ class Replica {
     /// Every block, every scale and every orbit once. `index` names the random numbers: the same index from the same state gives the same
     /// bits. Throws NumericalTrouble and ExactFit.
     void sweep(std::uint64_t index);
+
+    /// Every block, missing output, orbit and scale once, each to the highest point of its conditional density: a sweep with every draw
+    /// replaced by a mode. Throws std::logic_error if the log joint falls by more than rounding can explain.
+    AscentPass ascend();
+    /// Per variable of the layout, [component][extent]: sds of every entry given everything else, as of the last ascend(); empty for data.
+    std::vector<std::vector<double>> conditional_sds() const;
+    /// How far rounding can move log_joint().
+    double rounding() const;
 
     State const& state() const { return state_; }
     void set_state(State const& state);
@@ -66,6 +90,7 @@ class Replica {
     void start_from_prior(std::uint64_t start);
     void finish();
     void update_densities();
+    void require_rise(double before, std::string const& what) const;
 
     Problem const& problem_;
     std::uint64_t seed_;
@@ -80,6 +105,8 @@ class Replica {
     ExactFitWatch exact_fit_;
     double log_joint_ = 0;
     double log_likelihood_ = 0;
+    std::vector<std::vector<double>> scale_starts_;  ///< of an ascent: per variable, the scales at its first pass; else empty
+    std::vector<std::vector<double>> scale_sds_;     ///< per variable: of the scales, given everything else
 };
 
 }  // namespace bam

@@ -34,6 +34,9 @@ constexpr int exit_no_input = 66;
 constexpr int exit_create = 73;
 constexpr char const* run_key = "run";  // in the header of a chain: RunConfig::run_hash
 
+constexpr char const* mode_name = "mode.csv";
+constexpr char const* map_name = "map.json";
+
 std::string chain_name(std::size_t number) { return fmt::format("chain_{}.csv", number); }
 
 /// The number of a chain's file; nothing for other names.
@@ -46,7 +49,8 @@ std::optional<std::size_t> chain_number(std::string const& name) {
 }
 
 bool is_ours(std::string const& name) {
-    return name == "config.json" || name == "summary.csv" || name == "predictions.csv" || chain_number(name) || name.starts_with(".bam-");
+    return name == "config.json" || name == "summary.csv" || name == "predictions.csv" || name == mode_name || name == map_name ||
+           chain_number(name) || name.starts_with(".bam-");
 }
 
 std::vector<std::string> names_in(fs::path const& folder) {
@@ -63,12 +67,15 @@ ChainConfig chain_config(RunConfig const& config, std::size_t number) {
     ChainConfig chain;
     chain.model = config.model;
     chain.data_file = config.data_name;
-    chain.init = options.init == Init::Prior ? "prior" : "dispersed";
+    chain.method = options.backend == Backend::Map ? ChainMethod::Optimize : ChainMethod::Sample;
+    chain.init = word(options.init);
     chain.seed = options.seed;
     chain.chain = number;
     chain.num_samples = options.num_samples;
     chain.num_warmup = options.num_warmup;
     chain.thin = options.thin;
+    chain.max_passes = options.max_passes;
+    if (chain.method == ChainMethod::Optimize) chain.num_samples = chain.thin = 1;
     chain.refresh = options.refresh;
     chain.sig_figs = options.sig_figs;
     chain.more = {{"version", config.version},
@@ -76,9 +83,10 @@ ChainConfig chain_config(RunConfig const& config, std::size_t number) {
                   {"model_hash", config.model_hash()},
                   {"data_hash", config.data_hash},
                   {"priors", fmt::format("{}", fmt::join(config.priors, ","))},
-                  {"sweeps", std::to_string(options.sweeps)},
-                  {"relax", fmt::format("{}", options.relax.value_or(0))},
                   {run_key, config.run_hash()}};
+    if (chain.method == ChainMethod::Sample)
+        chain.more.insert(chain.more.end() - 1,
+                          {{"sweeps", std::to_string(options.sweeps)}, {"relax", fmt::format("{}", options.relax.value_or(0))}});
     return chain;
 }
 
@@ -147,21 +155,28 @@ Report write_run(Fit::Parts const& parts, fs::path const& folder, bool force) {
     Diagnostics diagnostics;
     with_file_errors([&] {
         fs::create_directories(folder);
-        std::set<std::size_t> written;
+        std::set<std::string> written{"config.json", "summary.csv", "predictions.csv"};
         for (std::size_t c = 0; c < parts.run.chains.size(); ++c) {
             std::size_t const number = parts.chain_numbers[c];
+            std::string const name = parts.mode ? mode_name : chain_name(number);
             ChainConfig const config = chain_config(parts.config, number);
-            write_chain_csv(folder / chain_name(number), config, parts.run.columns, parts.run.chains[c]);
+            write_chain_csv(folder / name, config, parts.run.columns, parts.run.chains[c]);
             if (c == 0)
-                if (auto warning = find_misleading_name(folder / chain_name(number), config)) diagnostics.push_back(std::move(*warning));
-            written.insert(number);
+                if (auto warning = find_misleading_name(folder / name, config)) diagnostics.push_back(std::move(*warning));
+            written.insert(name);
         }
-        write_summary_csv(folder / "summary.csv", parts.rows);
+        if (parts.mode) {
+            write_file(folder / map_name, to_json(*parts.mode, parts.config.run_hash()));
+            written.insert(map_name);
+            write_mode_csv(folder / "summary.csv", parts.rows, parts.mode->sds);
+        } else {
+            write_summary_csv(folder / "summary.csv", parts.rows);
+        }
         if (parts.program)
             write_predictions_csv(folder / "predictions.csv", *parts.program->compiled.layout(diagnostics), parts.run.predictions);
         for (std::string const& name : names_in(folder))
-            if (auto const number = chain_number(name); number && !written.contains(*number)) fs::remove(folder / name);
-        write_file(folder / "config.json", to_json(parts.config));  // the last: with it the folder is a run
+            if (is_ours(name) && !written.contains(name)) fs::remove(folder / name);  // of the run that was here before
+        write_file(folder / "config.json", to_json(parts.config));                    // the last: with it the folder is a run
     });
     return make_report(std::make_shared<Sources>(), std::move(diagnostics));
 }
@@ -230,8 +245,9 @@ std::shared_ptr<Fit::Parts const> read_run(fs::path const& folder) {
 
     auto parts = std::make_shared<Fit::Parts>();
     std::vector<ChainFile> files;
+    bool const is_map = config->options.backend == Backend::Map;
     for (std::string const& name : names_in(folder)) {
-        if (!chain_number(name)) continue;
+        if (is_map ? name != mode_name : !chain_number(name)) continue;
         std::uint32_t const chain = read_into(*sources, folder / name);
         auto file = read_chain_csv((*sources)[chain].text, chain, diagnostics);
         throw_if_error(sources, diagnostics);
@@ -242,7 +258,13 @@ std::shared_ptr<Fit::Parts const> read_run(fs::path const& folder) {
                    {"a fit was stopped while it wrote, or files were copied together: fit again"}, exit_data);
         files.push_back(std::move(*file));
     }
-    std::size_t const expected = config->is_interrupted ? 1 : config->options.chains;
+    if (is_map) {
+        std::uint32_t const map = read_into(*sources, folder / map_name);
+        parts->mode = read_mode((*sources)[map].text, config->run_hash(), map, diagnostics);
+        throw_if_error(sources, diagnostics);
+    }
+    std::size_t const expected = config->is_interrupted || is_map ? 1 : config->options.chains;
+    if (is_map && files.empty()) refuse(531, fmt::format("`{}` has no {}", folder.string(), mode_name), {"fit again"}, exit_no_input);
     if (files.size() < expected)
         refuse(531, fmt::format("`{}` has {} of the {} chains of its run", folder.string(), files.size(), config->options.chains),
                {"fit again"}, exit_no_input);

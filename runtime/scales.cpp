@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace bam {
@@ -38,6 +39,59 @@ double from_variance(SpreadKind spread, double v) {
     }
     return v;
 }
+
+double to_variance(SpreadKind spread, double x) {
+    switch (spread) {
+        case SpreadKind::Sd: return x * x;
+        case SpreadKind::Precision: return 1 / x;
+        case SpreadKind::Variance:
+        case SpreadKind::Covariance:
+        case SpreadKind::Flat: break;
+    }
+    return x;
+}
+
+/// Where the conditional density of the declared number is highest, as a variance v, with u = log v.
+struct Mode {
+    double variance = 0;
+    double curvature = 0;  ///< - d^2 log density / du^2 there
+};
+
+/// A row of the kernel, v^(-α-1-n/2) exp(-b / v - γ v / 2) with b = β + S/2, is a density in v. In the declared number x it is that times
+/// dv/dx, v^(1/2), 1 or v^2: with k the exponent that is left, d/dv = 0 is γ v^2 / 2 + k v - b = 0.
+Mode mode_of_kernel(Kernel const& prior, SpreadKind spread, double n, double sse) {
+    double const jacobian = spread == SpreadKind::Sd ? 0.5 : (spread == SpreadKind::Precision ? 2.0 : 0.0);
+    double const k = prior.alpha + 1 + n / 2 - jacobian;
+    double const b = prior.beta + sse / 2;
+    double const gamma = prior.gamma;
+    double v = 0;
+    if (gamma == 0)
+        v = k > 0 ? b / k : std::numeric_limits<double>::infinity();
+    else if (double const root = std::sqrt(k * k + 2 * gamma * b); k > 0)
+        v = 2 * b / (k + root);
+    else
+        v = (root - k) / gamma;
+    return {v, b / v + gamma * v / 2};
+}
+
+/// v^(-n/2) exp(-S / 2v) / (1 + v/A^2), the half-Cauchy of scale A itself: (n + 2) v^2 + (n A^2 - S) v - S A^2 = 0.
+Mode mode_of_half_cauchy(double scale, double n, double sse) {
+    double const square_of_scale = square(scale);
+    double const a = n + 2;
+    double const b = n * square_of_scale - sse;
+    double const c = sse * square_of_scale;
+    double const root = std::sqrt(b * b + 4 * a * c);
+    double const v = b > 0 ? 2 * c / (b + root) : (root - b) / (2 * a);
+    double const ratio = v / square_of_scale;
+    return {v, sse / (2 * v) + ratio / square(1 + ratio)};
+}
+
+Mode mode_of(ScalePriorLayout const& prior, SpreadKind spread, double n, double sse) {
+    if (prior.family == ScalePriorFamily::HalfCauchy) return mode_of_half_cauchy(prior.first, n, sse);
+    return mode_of_kernel(kernel(prior, spread, 1), spread, n, sse);
+}
+
+constexpr double smallest_sd = 1e-10;  ///< of that at the start: what is below has no mode
 
 template <class F>
 void for_each_entry(ScaleLayout const& scale, Layout const& layout, State const& state, F f) {
@@ -85,6 +139,32 @@ double log_density(ScalePriorLayout const& prior, double x) {
         case ScalePriorFamily::Gamma: return a * std::log(b) - std::lgamma(a) + (a - 1) * std::log(x) - b * x;
     }
     return 0;
+}
+
+ScaleMode maximise_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, std::vector<double> const& starts,
+                         State& state, std::vector<double>& sds) {
+    ScaleMode result;
+    for_each_entry(scale, layout, state, [&](std::size_t e, ScalePriorLayout const& prior) {
+        double n = 0;
+        double sse = 0;
+        for (std::uint32_t f : scale.factors) {
+            n += factors.counts(f)[e];
+            sse += factors.squares(f)[e];
+        }
+        Mode const mode = mode_of(prior, scale.spread, n, sse);
+        double const v = mode.variance;
+        if (!(v > square(smallest_sd) * to_variance(scale.spread, starts[e])) || !std::isfinite(v)) {
+            if (!result.without_mode) result.without_mode = e;
+            return;
+        }
+        double& x = state.values[scale.variable][e];
+        double const sd_of_u = 1 / std::sqrt(mode.curvature);
+        result.largest_move = std::max(result.largest_move, std::abs(std::log(v / to_variance(scale.spread, x))) / sd_of_u);
+        x = from_variance(scale.spread, v);
+        sds[e] = (scale.spread == SpreadKind::Sd ? 0.5 : 1.0) * x * sd_of_u;  // |dx/du| = x / 2 or x
+        if (prior.family == ScalePriorFamily::HalfCauchy) state.auxiliaries[scale.variable][e] = 1 / square(prior.first) + 1 / v;
+    });
+    return result;
 }
 
 double log_prior(ScaleLayout const& scale, Layout const& layout, State const& state) {

@@ -1,6 +1,9 @@
 // Scales: their full conditionals, their prior densities, and where a chain starts them.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "factors.hpp"
 #include "plan.hpp"
 #include "random.hpp"
@@ -16,6 +19,19 @@ void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& f
 ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component);
 /// Log prior density of one entry `x`, of the number the file declares.
 double log_density(ScalePriorLayout const& prior, double x);
+/// What maximise_scale found.
+struct ScaleMode {
+    std::optional<std::size_t> without_mode;  ///< an entry whose density has no highest point, or only one at 0 or infinity
+    double largest_move = 0;                  ///< of an entry, in sds of its logarithm given everything else
+};
+
+/// Sets every entry of one scale to the mode of its conditional density: of the number that the file declares (sd, variance or precision),
+/// not of a transform of it, and with the auxiliary of a half-Cauchy integrated out. `starts`: values below 1e-10 of these (as sds) count
+/// as no mode: there the density grows without bound. `sds`, like `starts` [component][extent]: of each entry given everything else, from
+/// the curvature at the mode.
+ScaleMode maximise_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, std::vector<double> const& starts,
+                         State& state, std::vector<double>& sds);
+
 /// Log prior density of all entries of the scale, of the number the file declares (sd, variance or precision).
 double log_prior(ScaleLayout const& scale, Layout const& layout, State const& state);
 

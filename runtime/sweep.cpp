@@ -261,6 +261,8 @@ class SweepSampler : public BlockSampler {
         for (Eigen::Index a = 0; a < d; ++a, sums += width) vector_(a) = *sums;
         priors_.add_to(components_, index, precision_, vector_);
         for (Eigen::Index a = 0; a < d; ++a)
+            note_curvature(components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index, precision_(a, a));
+        for (Eigen::Index a = 0; a < d; ++a)
             present_(a) = values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index];
         if (!draw_normal(precision_, vector_, present_, relaxation_, normals)) {
             throw NumericalTrouble("the full conditional of " + variable_.name + " has no finite variance; give it a proper prior");

@@ -11,7 +11,7 @@ namespace bam {
 /// "`a`, `b` and `c`": the first five, "and 4 more" after them.
 std::string first_few(std::vector<std::string> const& names);
 
-/// "1 draw", "2 draws".
+/// "1 draw", "2 draws", "2 passes".
 std::string counted(std::size_t count, std::string_view noun);
 
 }  // namespace bam

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <stdexcept>
 #include <string_view>
 
@@ -34,12 +35,18 @@ std::string stan_name(std::string name) {
     return name + std::string(chain_format::model_suffix);
 }
 
-std::string header_text(std::filesystem::path const& path, ChainConfig const& config, std::size_t num_samples) {
-    std::string text = fmt::format(
-        "# stan_version_major = 2\n"
-        "# stan_version_minor = 36\n"
-        "# stan_version_patch = 0\n"
-        "# model = {}\n"
+/// The settings of the method, as CmdStan has them.
+std::string method_text(ChainConfig const& config, std::size_t num_samples) {
+    if (config.method == ChainMethod::Optimize)
+        return fmt::format(
+            "# method = optimize\n"
+            "#   optimize\n"
+            "#     algorithm = coordinate_ascent\n"
+            "#     jacobian = 0 (Default)\n"
+            "#     iter = {}\n"
+            "#     save_iterations = 0 (Default)\n",
+            config.max_passes);
+    return fmt::format(
         "# method = sample (Default)\n"
         "#   sample\n"
         "#     num_samples = {}\n"
@@ -48,7 +55,17 @@ std::string header_text(std::filesystem::path const& path, ChainConfig const& co
         "#     thin = {}\n"
         "#     algorithm = fixed_param\n"
         "#     metric = none\n"
-        "#     num_chains = 1 (Default)\n"
+        "#     num_chains = 1 (Default)\n",
+        num_samples, config.num_warmup, config.thin);
+}
+
+std::string header_text(std::filesystem::path const& path, ChainConfig const& config, std::size_t num_samples) {
+    std::string text = fmt::format(
+        "# stan_version_major = 2\n"
+        "# stan_version_minor = 36\n"
+        "# stan_version_patch = 0\n"
+        "# model = {}\n"
+        "{}"
         "# id = {}\n"
         "# data\n"
         "#   file = {}\n"
@@ -60,8 +77,8 @@ std::string header_text(std::filesystem::path const& path, ChainConfig const& co
         "#   diagnostic_file =  (Default)\n"
         "#   refresh = {}\n"
         "#   sig_figs = {}\n",
-        stan_name(config.model), num_samples, config.num_warmup, config.thin, config.chain, flat(config.data_file), flat(config.init),
-        config.seed, flat(path.string()), config.refresh, config.sig_figs);
+        stan_name(config.model), method_text(config, num_samples), config.chain, flat(config.data_file), flat(config.init), config.seed,
+        flat(path.string()), config.refresh, config.sig_figs);
     for (auto const& [key, value] : config.more) text += fmt::format("# {}{} = {}\n", chain_format::our_prefix, key, flat(value));
     return text;
 }
@@ -96,7 +113,7 @@ void write_rows(AtomicFile& file, ChainConfig const& config, std::size_t width, 
             out.push_back(',');
         };
         put(chain.log_joint[draw]);
-        put(1);  // every Gibbs update is accepted
+        if (config.method == ChainMethod::Sample) put(1);  // every Gibbs update is accepted
         for (std::size_t column = 0; column < width; ++column) put(chain.values[draw * width + column]);
         put(chain.log_joint[draw]);
         put(chain.log_likelihood[draw]);
@@ -130,7 +147,7 @@ void write_chain_csv(std::filesystem::path const& path, ChainConfig const& confi
     file.write(header_text(path, config, chain.is_interrupted ? chain.log_joint.size() * config.thin : config.num_samples));
     if (!chain.start.empty()) file.write(fmt::format("# {}{} = {}\n", chain_format::our_prefix, chain_format::start, flat(chain.start)));
     if (chain.is_interrupted) file.write(fmt::format("# {} = 1\n", chain_format::interrupted));
-    file.write(chain_format::first_columns);
+    file.write(chain_format::first_columns(config.method));
     for (DrawColumn const& column : columns) file.write(',' + csv_name(column));
     file.write(fmt::format(",{},{}\n", chain_format::log_joint, chain_format::log_likelihood));
     write_rows(file, config, columns.size(), chain);
@@ -172,6 +189,15 @@ void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow
         for (double const value : {q.mean, q.median, q.sd, q.mad, q.q5, q.q95, q.rhat, q.ess_bulk, q.ess_tail, q.mcse_mean, q.mcse_sd})
             text += ',' + number_or(value, "NA");
         text += '\n';
+    }
+    write_file(path, text);
+}
+
+void write_mode_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& sds) {
+    std::string text = "variable,value,conditional_sd\n";
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        double const sd = i < sds.size() ? sds[i] : std::numeric_limits<double>::quiet_NaN();
+        text += csv_field(label_name(rows[i].column)) + ',' + number_or(rows[i].quantity.mean, "NA") + ',' + number_or(sd, "NA") + '\n';
     }
     write_file(path, text);
 }

@@ -18,8 +18,12 @@ namespace bam {
 
 struct SummaryRow;
 
+/// What CmdStan calls the ways to a file of numbers: draws of a chain, or one point.
+enum class ChainMethod : std::uint8_t { Sample, Optimize };
+
 /// What the header of a chain's file says of its run.
 struct ChainConfig {
+    ChainMethod method = ChainMethod::Sample;
     std::string model;  ///< its name; other characters than letters, digits and `_` become `_`
     std::string data_file;
     std::string init = "prior";
@@ -28,13 +32,15 @@ struct ChainConfig {
     std::size_t num_samples = 1000;
     std::size_t num_warmup = 500;
     std::size_t thin = 1;
+    std::size_t max_passes = 0;  ///< of Optimize, which has one row and no warmup
     std::size_t refresh = 100;
     int sig_figs = 17;  ///< 17: the shortest text that reads back as the same number
     /// Our own settings (`version`, `model_file`, `priors`, ...), written as `bam_KEY = VALUE`.
     std::vector<std::pair<std::string, std::string>> more;
 };
 
-/// Writes the draws of one chain as CmdStan would: `lp__`, `accept_stat__`, the columns in their order, `log_joint`, `log_likelihood`. An
+/// Writes the draws of one chain as CmdStan would: `lp__`, `accept_stat__` (of Sample), the columns in their order, `log_joint`,
+/// `log_likelihood`. An
 /// interrupted chain says so, and counts only the draws it has. Labels and flags of columns stand as comments after the draws, where no
 /// reader's search of the header can stumble over them. Throws FileError.
 void write_chain_csv(std::filesystem::path const& path, ChainConfig const& config, std::vector<DrawColumn> const& columns,
@@ -46,6 +52,9 @@ std::optional<Diagnostic> find_misleading_name(std::filesystem::path const& path
 /// variable, mean, median, sd, mad, q5, q95, rhat, ess_bulk, ess_tail, mcse_mean, mcse_sd: `posterior`'s names. NA where undefined. Throws
 /// FileError.
 void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows);
+
+/// variable, value, conditional_sd (NA where undefined): of a run that looked for the mode. Throws FileError.
+void write_mode_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& sds);
 
 /// Sequence and time under the names of their dims (if the model has them), output, observed, mean, sd, q5, q50, q95. Empty where missing.
 std::string predictions_csv(Layout const& layout, std::vector<Prediction> const& predictions);

@@ -90,12 +90,20 @@ struct Csv {
 
 // ---------------------------------------------------------------- runs
 
+enum class Backend {
+    Gibbs,        ///< draws from the posterior
+    Variational,  ///< the nearest product of factors; not there yet
+    Map,          ///< the highest point of the posterior density, by coordinate ascent
+};
+
 enum class Init {
     Dispersed,  ///< blocks from their priors, but no wider than sd 1 about the prior mean; scales in the bulk of theirs
     Prior,      ///< blocks from their priors as they are (sd 1 where a prior is flat)
+    Map,        ///< of Gibbs: each chain at the highest mode that ascents from its dispersed starts find
 };
 
 struct FitOptions {
+    Backend backend = Backend::Gibbs;
     std::size_t chains = 4;
     std::size_t num_warmup = 1000;
     std::size_t num_samples = 1000;
@@ -107,11 +115,12 @@ struct FitOptions {
     std::uint64_t seed = 1;
     std::size_t threads = 0;  ///< 0: as many as the machine has. The draws do not depend on it
     Init init = Init::Dispersed;
-    std::size_t starts = 8;     ///< short runs that compete for the start of each chain, where there may be several modes
-    bool by_rows = false;       ///< Gaussian blocks a row at a time
-    bool by_orbits = true;      ///< moves along what the likelihood cannot see
-    std::size_t refresh = 100;  ///< iterations between two reports of progress; only written to the files
-    int sig_figs = 17;          ///< of the draws in the files; 17 is all of them
+    std::size_t starts = 8;          ///< short runs that compete for the start of each chain, where there may be several modes
+    bool by_rows = false;            ///< Gaussian blocks a row at a time
+    bool by_orbits = true;           ///< moves along what the likelihood cannot see
+    std::size_t refresh = 100;       ///< iterations between two reports of progress; only written to the files
+    int sig_figs = 17;               ///< of the draws in the files; 17 is all of them
+    std::size_t max_passes = 10000;  ///< of an ascent, Backend::Map and Init::Map
 };
 
 /// Iterations count from 1 over warmup and sampling; chains from 1.
@@ -124,7 +133,8 @@ struct Progress {
 /// Called from the threads of the chains, one at a time.
 using ProgressCallback = std::function<void(Progress const&)>;
 
-/// The draws of one number, summed up as the R package `posterior` does it. NaN where there is no answer.
+/// The draws of one number, summed up as the R package `posterior` does it. NaN where there is no answer. Of Backend::Map, `mean` and
+/// `median` are the value at the mode.
 struct Quantity {
     std::string name;  ///< "sigma", "W_k[1,dose]"
     double mean = 0, median = 0, sd = 0, mad = 0, q5 = 0, q95 = 0;
@@ -179,6 +189,7 @@ class Fit {
     std::vector<std::vector<double>> draws(std::string_view name) const;
     /// Of the table that was fitted; as predictions.csv has them if the fit was opened from a folder, and empty if that is gone.
     std::vector<PredictedCell> const& predictions() const;
+    /// Whether to believe the draws; of Backend::Map, whether the ascent came to its end.
     bool is_converged() const;
     bool is_interrupted() const;
     /// Draws of each chain that the summary uses.
@@ -196,9 +207,9 @@ class Fit {
     /// Verdict and summary.
     std::string json() const;
 
-    /// Writes chain_1.csv (Stan's format), ..., summary.csv, predictions.csv and config.json; each is there whole or not at all, and a
-    /// folder without its config.json is no run. The files of an earlier run are replaced; into a folder with other files it writes only
-    /// with `force`. Returns warnings.
+    /// Writes chain_1.csv (Stan's format), ..., of Backend::Map mode.csv and map.json, and summary.csv, predictions.csv, config.json; each
+    /// is there whole or not at all, and a folder without its config.json is no run. The files of an earlier run are replaced; into a
+    /// folder with other files it writes only with `force`. Returns warnings.
     Report write(std::filesystem::path const& folder, bool force = false) const;
     /// Throws Error if write would refuse the folder: known before the run, not after it.
     static void check_folder(std::filesystem::path const& folder, bool force = false);
