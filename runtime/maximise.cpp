@@ -1,7 +1,9 @@
 #include "maximise.hpp"
 
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <exception>
 #include <limits>
 #include <mutex>
@@ -10,9 +12,10 @@
 namespace bam {
 namespace {
 
-constexpr double still = 1e-8;         ///< sds
-constexpr double nearly_still = 1e-6;  ///< below which rounding may be all that is left
-constexpr std::size_t patience = 200;  ///< passes in which moves get smaller, unless they are rounding
+constexpr double still = 1e-8;           ///< sds
+constexpr double nearly_still = 1e-6;    ///< below which rounding may be all that is left
+constexpr double hardly_visible = 1e-4;  ///< moves whose rise of the log joint may be less than rounding
+constexpr std::size_t patience = 200;    ///< passes in which moves get smaller, unless they are rounding
 constexpr double smaller = 0.99;
 
 /// All that an ascent moves as one vector, in which scales are logarithms.
@@ -20,60 +23,78 @@ class Coordinates {
   public:
     explicit Coordinates(Layout const& layout) : layout_(layout) {}
 
-    std::vector<double> of(State const& state) const {
-        std::vector<double> x;
-        visit(state, [&](std::uint32_t v, std::size_t e) { x.push_back(is_scale(v) ? std::log(state.values[v][e]) : state.values[v][e]); });
+    Eigen::VectorXd of(State const& state) const {
+        Eigen::VectorXd x(size(state));
+        visit(state, [&](std::uint32_t v, std::size_t e, Eigen::Index k) {
+            x(k) = is_scale(v) ? std::log(state.values[v][e]) : state.values[v][e];
+        });
         return x;
     }
-    void put(std::vector<double> const& x, State& state) const {
-        std::size_t k = 0;
-        visit(state, [&](std::uint32_t v, std::size_t e) {
-            state.values[v][e] = is_scale(v) ? std::exp(x[k]) : x[k];
-            ++k;
-        });
+    void put(Eigen::VectorXd const& x, State& state) const {
+        visit(state, [&](std::uint32_t v, std::size_t e, Eigen::Index k) { state.values[v][e] = is_scale(v) ? std::exp(x(k)) : x(k); });
     }
-    /// 1 / sd^2 of each coordinate given the others; 0 where there is none.
-    std::vector<double> weights(State const& state, std::vector<std::vector<double>> const& sds) const {
-        std::vector<double> w;
-        visit(state, [&](std::uint32_t v, std::size_t e) {
+    /// 1 / sd of each coordinate given the others; 0 where there is none.
+    Eigen::VectorXd weights(State const& state, std::vector<std::vector<double>> const& sds) const {
+        Eigen::VectorXd w(size(state));
+        visit(state, [&](std::uint32_t v, std::size_t e, Eigen::Index k) {
             double const sd = e < sds[v].size() ? sds[v][e] / (is_scale(v) ? state.values[v][e] : 1) : 0;
-            w.push_back(sd > 0 && std::isfinite(sd) ? 1 / (sd * sd) : 0);
+            w(k) = sd > 0 && std::isfinite(sd) ? 1 / sd : 0;
         });
         return w;
     }
 
   private:
     bool is_scale(std::uint32_t v) const { return layout_.variables[v].kind == VariableKind::Scale; }
+    static Eigen::Index size(State const& state) {
+        std::size_t n = 0;
+        for (auto const& values : state.values) n += values.size();
+        return static_cast<Eigen::Index>(n);
+    }
     template <class F>
-    void visit(State const& state, F f) const {
+    static void visit(State const& state, F f) {
+        Eigen::Index k = 0;
         for (std::uint32_t v = 0; v < state.values.size(); ++v)
-            for (std::size_t e = 0; e < state.values[v].size(); ++e) f(v, e);
+            for (std::size_t e = 0; e < state.values[v].size(); ++e) f(v, e, k++);
     }
 
     Layout const& layout_;
 };
 
-/// Squared extrapolation (SQUAREM, Varadhan and Roland 2008, scheme S3): from the points before, between and after two passes, along the
-/// line on which slow passes creep.
-std::optional<std::vector<double>> extrapolate(std::vector<double> const& x0, std::vector<double> const& x1, std::vector<double> const& x2,
-                                               std::vector<double> const& weights) {
-    double step = 0, bend = 0;
-    for (std::size_t i = 0; i < x0.size(); ++i) {
-        double const r = x1[i] - x0[i];
-        double const v = x2[i] - x1[i] - r;
-        step += weights[i] * r * r;
-        bend += weights[i] * v * v;
+/// Anderson's extrapolation (1965; type II of Walker and Ni 2011): of the last points x with their passes to F(x), the combination whose
+/// moves F(x) - x cancel best, taken as the next point. Where passes creep along a valley it jumps to the valley's lowest move.
+class Extrapolation {
+  public:
+    static constexpr std::size_t window = 8;
+
+    void clear() { points_.clear(); }
+    Eigen::VectorXd const& last_move() const { return points_.back().move; }
+    void add(Eigen::VectorXd x, Eigen::VectorXd passed) {
+        if (points_.size() > window) points_.pop_front();
+        Eigen::VectorXd move = passed - x;
+        points_.push_back({std::move(passed), std::move(move)});
     }
-    double const length = std::sqrt(step / bend);
-    if (!(length > 1) || !std::isfinite(length)) return std::nullopt;  // no farther than the passes went
-    std::vector<double> x(x0.size());
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        double const r = x1[i] - x0[i];
-        double const v = x2[i] - x1[i] - r;
-        x[i] = x0[i] + 2 * length * r + length * length * v;
+    /// `weights`: of the coordinates in the length of a move. Nothing if there is nothing to combine.
+    std::optional<Eigen::VectorXd> next(Eigen::VectorXd const& weights) const {
+        if (points_.size() < 2) return std::nullopt;
+        auto const columns = static_cast<Eigen::Index>(points_.size() - 1);
+        Point const& last = points_.back();
+        Eigen::MatrixXd moves(last.move.size(), columns);
+        for (Eigen::Index k = 0; k < columns; ++k)
+            moves.col(k) = weights.cwiseProduct(points_[static_cast<std::size_t>(k)].move - last.move);
+        Eigen::ColPivHouseholderQR<Eigen::MatrixXd> solver(moves);
+        Eigen::VectorXd const shares = solver.solve(-weights.cwiseProduct(last.move));
+        Eigen::VectorXd x = last.passed;
+        for (Eigen::Index k = 0; k < columns; ++k) x += shares(k) * (points_[static_cast<std::size_t>(k)].passed - last.passed);
+        return x.allFinite() ? std::optional(x) : std::nullopt;
     }
-    return x;
-}
+
+  private:
+    struct Point {
+        Eigen::VectorXd passed;  ///< F(x)
+        Eigen::VectorXd move;    ///< F(x) - x
+    };
+    std::deque<Point> points_;
+};
 
 class Climber {
   public:
@@ -82,7 +103,7 @@ class Climber {
 
     Ascent run(std::stop_token const& stop) {
         Ascent ascent;
-        std::vector<std::vector<double>> points{coordinates_.of(replica_.state())};
+        Eigen::VectorXd x = coordinates_.of(replica_.state());
         double least = std::numeric_limits<double>::infinity();
         std::size_t least_at = 0;
         while (true) {
@@ -107,10 +128,18 @@ class Climber {
                 break;
             }
             if (!options_.extrapolates) continue;
-            points.push_back(coordinates_.of(replica_.state()));
-            if (points.size() < 3) continue;
-            jump(points);
-            points = {coordinates_.of(replica_.state())};
+            if (before_jump_ && pass.largest_move > 10 * before_jump_->largest_move) {
+                // Where a rise is less than rounding, only the moves say whether a jump led on; they need not fall at once.
+                replica_.set_state(before_jump_->state);
+                extrapolation_.clear();
+                before_jump_.reset();
+                x = coordinates_.of(replica_.state());
+                continue;
+            }
+            before_jump_.reset();
+            extrapolation_.add(std::move(x), coordinates_.of(replica_.state()));
+            jump(pass.largest_move);
+            x = coordinates_.of(replica_.state());
         }
         ascent.state = replica_.state();
         ascent.log_joint = replica_.log_joint();
@@ -120,22 +149,57 @@ class Climber {
     }
 
   private:
-    /// Goes to the extrapolated point if the log joint is no lower there.
-    void jump(std::vector<std::vector<double>> const& points) {
-        auto const weights = coordinates_.weights(replica_.state(), replica_.conditional_sds());
-        auto const x = extrapolate(points[0], points[1], points[2], weights);
-        if (!x) return;
+    /// Goes to the extrapolated point, or part of the way, if the log joint is no lower there. If not even that, the history is of no use:
+    /// it is forgotten, and the last move is repeated as far as it leads up.
+    void jump(double largest_move) {
+        constexpr int attempts = 4;
+        constexpr double shorter = 0.25;
+        auto const target = extrapolation_.next(coordinates_.weights(replica_.state(), replica_.conditional_sds()));
+        if (!target) return;
         State const present = replica_.state();
+        Eigen::VectorXd const here = coordinates_.of(present);
         double const log_joint = replica_.log_joint();
-        State there = present;
-        coordinates_.put(*x, there);
+        double const slack = 1e-3 * replica_.rounding();
+        double share = 1;
+        for (int k = 0; k < attempts; ++k, share *= shorter) {
+            if (try_point(here + share * (*target - here)) < log_joint - slack) continue;
+            if (share < 1) extrapolation_.clear();
+            if (largest_move < hardly_visible) before_jump_ = {present, largest_move};
+            return;
+        }
+        replica_.set_state(present);
+        stretch(here, extrapolation_.last_move());
+        extrapolation_.clear();
+    }
+
+    double try_point(Eigen::VectorXd const& x) {
+        State there = replica_.state();
+        coordinates_.put(x, there);
         replica_.set_state(there);
-        if (!(replica_.log_joint() >= log_joint)) replica_.set_state(present);
+        return replica_.log_joint();
+    }
+
+    void stretch(Eigen::VectorXd const& here, Eigen::VectorXd const& move) {
+        constexpr double longer = 4;
+        constexpr double longest = 1e12;
+        State best = replica_.state();
+        double log_joint = replica_.log_joint();
+        for (double length = 1; length < longest && try_point(here + length * move) > log_joint; length *= longer) {
+            best = replica_.state();
+            log_joint = replica_.log_joint();
+        }
+        replica_.set_state(best);
     }
 
     Replica& replica_;
     AscentOptions const& options_;
     Coordinates coordinates_;
+    Extrapolation extrapolation_;
+    struct Jump {
+        State state;
+        double largest_move = 0;
+    };
+    std::optional<Jump> before_jump_;
 };
 
 /// Calls work(0), ..., work(count - 1) on threads. Rethrows the first failure.

@@ -63,6 +63,20 @@ double sd_of(Mode const& mode, std::size_t row) { return row < mode.sds.size() ?
 
 }  // namespace
 
+std::vector<std::string> find_unbounded(Layout const& layout) {
+    std::vector<std::string> names;
+    for (ScaleLayout const& scale : layout.scales) {
+        bool const is_of_priors = std::none_of(scale.factors.begin(), scale.factors.end(),
+                                               [&](std::uint32_t factor) { return layout.factors[factor].is_observation; });
+        // inverse_gamma on a variance and gamma on a precision fall faster than any power.
+        bool const lets_go = std::any_of(scale.priors.begin(), scale.priors.end(), [](ScalePriorLayout const& prior) {
+            return prior.family != ScalePriorFamily::InverseGamma && prior.family != ScalePriorFamily::Gamma;
+        });
+        if (is_of_priors && !scale.factors.empty() && lets_go) names.push_back(layout.variables[scale.variable].name);
+    }
+    return names;
+}
+
 std::string to_json(Mode const& mode, std::string_view run) {
     Json sds = Json::array();
     for (double const sd : mode.sds) sds.push_back(number(sd));
@@ -70,6 +84,7 @@ std::string to_json(Mode const& mode, std::string_view run) {
                  {"starts", starts_json(mode)},
                  {"chosen", mode.chosen + 1},
                  {"seconds", mode.seconds},
+                 {"unbounded", mode.unbounded},
                  {"conditional_sd", std::move(sds)}});
 }
 
@@ -91,6 +106,7 @@ std::optional<Mode> read_mode(std::string_view text, std::string_view run, std::
         }
         mode.chosen = json.at("chosen").get<std::size_t>() - 1;
         json.at("seconds").get_to(mode.seconds);
+        json.at("unbounded").get_to(mode.unbounded);
         for (Json const& sd : json.at("conditional_sd")) mode.sds.push_back(to_number(sd));
         if (mode.chosen >= mode.starts.size()) return refuse("map.json is not as bam wrote it");
         return mode;
@@ -115,9 +131,11 @@ Verdict judge(Mode const& mode) {
     if (mode.starts.size() > 1)
         verdict.sentences.push_back(
             fmt::format("{} of {} starts came to this log joint; nothing proves that there is no higher mode.", same, mode.starts.size()));
-    if (unbounded > 0)
+    if (!mode.unbounded.empty()) {
+        std::string const from = unbounded > 0 ? fmt::format(" From {} that is where the ascent went.", counted(unbounded, "start")) : "";
         verdict.sentences.push_back(
-            fmt::format("From {} the density grew without bound: this mode is a local one.", counted(unbounded, "start")));
+            fmt::format("Where {} goes to 0 the density has no bound: this mode is a local one.{}", first_few(mode.unbounded), from));
+    }
     verdict.sentences.emplace_back("It is one point. sd|rest is the spread of a number with all others held there, no posterior sd.");
     if (!verdict.is_converged && best.ending == Ending::PassLimit)
         verdict.advice.push_back(fmt::format("more passes, `--max-passes {}`", 10 * best.passes));

@@ -19,10 +19,15 @@ struct Mode {
         double largest_move = 0;
     };
     std::vector<Start> starts;
-    std::size_t chosen = 0;   ///< index of starts
-    double seconds = 0;       ///< all starts
+    std::size_t chosen = 0;  ///< index of starts
+    double seconds = 0;      ///< all starts
+    /// Learnt spreads of priors whose own priors let them go to 0, where the density has no bound: any mode is a local one.
+    std::vector<std::string> unbounded;
     std::vector<double> sds;  ///< per column of the run: of the entry given everything else; NaN of what is no parameter
 };
+
+/// Mode::unbounded of a model.
+std::vector<std::string> find_unbounded(Layout const& layout);
 
 /// map.json, and back. `run`: RunConfig::run_hash(). BAM0537: it is not that.
 std::string to_json(Mode const& mode, std::string_view run);

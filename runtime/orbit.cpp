@@ -158,13 +158,16 @@ struct AlongScale {
 
 constexpr double farthest = 40;  ///< in u, beyond which there is no highest point
 
-/// Newton from u = 0, no step longer than 1 and each halved until it rises.
+/// Newton from u = 0, no step longer than 1 and each halved until it rises. Close to the highest point the rise is below rounding, and the
+/// slope, which is not, alone decides.
 double best_scale(AlongScale const& along, double sign) {
+    constexpr double close = 1e-4;
     double u = 0;
     for (int k = 0; k < 100 && std::abs(u) < farthest; ++k) {
         double const slope = along.slope(u, sign);
         double const curvature = along.curvature(u, sign);
         double change = curvature < 0 ? -slope / curvature : slope;
+        if (curvature < 0 && std::abs(change) < close) return u + change;  // squared, what is left of the error is below 1e-8
         change = std::clamp(change, -1.0, 1.0);
         double const here = along.value(u, sign);
         for (int halved = 0; halved < 60 && !(along.value(u + change, sign) > here); ++halved) change /= 2;

@@ -91,7 +91,8 @@ Mode mode_of(ScalePriorLayout const& prior, SpreadKind spread, double n, double 
     return mode_of_kernel(kernel(prior, spread, 1), spread, n, sse);
 }
 
-constexpr double smallest_sd = 1e-10;  ///< of that at the start: what is below has no mode
+/// Of the sd at the start. Below it the density is taken to have no bound; half the digits of a precision are gone there.
+constexpr double smallest_sd = 1e-6;
 
 template <class F>
 void for_each_entry(ScaleLayout const& scale, Layout const& layout, State const& state, F f) {

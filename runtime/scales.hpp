@@ -26,7 +26,7 @@ struct ScaleMode {
 };
 
 /// Sets every entry of one scale to the mode of its conditional density: of the number that the file declares (sd, variance or precision),
-/// not of a transform of it, and with the auxiliary of a half-Cauchy integrated out. `starts`: values below 1e-10 of these (as sds) count
+/// not of a transform of it, and with the auxiliary of a half-Cauchy integrated out. `starts`: values below 1e-6 of these (as sds) count
 /// as no mode: there the density grows without bound. `sds`, like `starts` [component][extent]: of each entry given everything else, from
 /// the curvature at the mode.
 ScaleMode maximise_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, std::vector<double> const& starts,

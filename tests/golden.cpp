@@ -8,13 +8,15 @@
 //     # run: check --dump=parse %s
 //
 // %s is the case, %d its folder, both as seen from the folder of the stage, where it runs; %t is an empty folder that is gone afterwards.
-// `< FILE` gives standard input. Without such a line it is `check %s`. A case whose name begins with fail_ fails in one run at least, and
-// no other does. NAME.fixed is a case as well: fail_NAME.bam with the advice taken. It must not fail, and it has no expected file.
+// `< FILE` gives standard input. Seconds, as in `0.12 s`, are printed as `%s s`. Without such a line it is `check %s`. A case whose name
+// begins with fail_ fails in one run at least, and no other does. NAME.fixed is a case as well: fail_NAME.bam with the advice taken. It
+// must not fail, and it has no expected file.
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <regex>
 #include <sstream>
 
 #include "process.hpp"
@@ -111,6 +113,9 @@ Result run_case(fs::path const& path, std::string const& program, fs::path const
         if (ended.is_crash()) result.complaint = "crash: `bam " + shown + "` ended with " + std::to_string(ended.code);
     }
     result.text = replace_all(result.text, scratch.string(), "%t");
+    // What is no answer: how long it took.
+    result.text = std::regex_replace(result.text, std::regex(R"(\b[0-9]+\.[0-9]{2} s\b)"), "%s s");
+    result.text = std::regex_replace(result.text, std::regex(R"(("seconds": )[-+.e0-9]+)"), "$1%s");
     fs::remove_all(scratch);
     if (!result.complaint.empty()) return result;
     bool const should_fail = path.filename().string().starts_with("fail_") && !is_fixed(path);
