@@ -11,8 +11,13 @@
 namespace bam::chain_format {
 
 /// Before those of the model.
-inline std::string_view first_columns(ChainMethod method) { return method == ChainMethod::Sample ? "lp__,accept_stat__" : "lp__"; }
-inline std::size_t count_first_columns(ChainMethod method) { return method == ChainMethod::Sample ? 2 : 1; }
+inline std::string_view first_columns(ChainMethod method) {
+    if (method == ChainMethod::Variational) return "lp__,log_p__,log_g__";
+    return method == ChainMethod::Sample ? "lp__,accept_stat__" : "lp__";
+}
+inline std::size_t count_first_columns(ChainMethod method) {
+    return method == ChainMethod::Variational ? 3 : method == ChainMethod::Sample ? 2 : 1;
+}
 inline constexpr std::string_view log_joint = "log_joint";  ///< lp__ again: cmdstanr drops every `__` column
 /// Not `log_lik`, in which ArviZ and loo look for one value per observation.
 inline constexpr std::string_view log_likelihood = "log_likelihood";

@@ -31,6 +31,18 @@ Json to_json(FitOptions const& options) {
         return {{"backend", word(options.backend)}, {"seed", options.seed},        {"init", word(options.init)},
                 {"starts", options.starts},         {"rows", options.by_rows},     {"orbit", options.by_orbits},
                 {"max_passes", options.max_passes}, {"sig_figs", options.sig_figs}};
+    if (options.backend == Backend::Variational)
+        return {{"backend", word(options.backend)},
+                {"num_samples", options.num_samples},
+                {"seed", options.seed},
+                {"init", word(options.init)},
+                {"starts", options.starts},
+                {"rows", options.by_rows},
+                {"orbit", options.by_orbits},
+                {"max_passes", options.max_passes},
+                {"tolerance", options.tolerance},
+                {"linear_response", options.linear_response},
+                {"sig_figs", options.sig_figs}};
     Json json{{"chains", options.chains},    {"num_warmup", options.num_warmup}, {"num_samples", options.num_samples},
               {"thin", options.thin},        {"sweeps", options.sweeps},         {"relax", options.relax.value_or(0)},
               {"seed", options.seed},        {"init", word(options.init)},       {"starts", options.starts},
@@ -50,7 +62,7 @@ Value from_word(std::string const& text, std::initializer_list<Value> values) {
 
 FitOptions to_options(Json const& json) {
     FitOptions options;
-    options.backend = from_word(json.value("backend", ""), {Backend::Gibbs, Backend::Map});
+    options.backend = from_word(json.value("backend", ""), {Backend::Gibbs, Backend::Variational, Backend::Map});
     if (options.backend == Backend::Gibbs) {
         json.at("chains").get_to(options.chains);
         json.at("num_warmup").get_to(options.num_warmup);
@@ -59,6 +71,11 @@ FitOptions to_options(Json const& json) {
         json.at("sweeps").get_to(options.sweeps);
         options.relax = json.at("relax").get<double>();
         json.at("refresh").get_to(options.refresh);
+    }
+    if (options.backend == Backend::Variational) {
+        json.at("num_samples").get_to(options.num_samples);
+        json.at("tolerance").get_to(options.tolerance);
+        json.at("linear_response").get_to(options.linear_response);
     }
     json.at("seed").get_to(options.seed);
     options.init = from_word(json.at("init").get<std::string>(), {Init::Dispersed, Init::Prior, Init::Map});

@@ -18,9 +18,11 @@
 #include <utility>
 
 #include "chains.hpp"
+#include "linear_response.hpp"
 #include "maximise.hpp"
 #include "memory.hpp"
 #include "nearest.hpp"
+#include "pareto.hpp"
 #include "predict.hpp"
 #include "record.hpp"
 #include "report.hpp"
@@ -200,11 +202,19 @@ void summarize(Fit::Parts& parts) {
         parts.rows = summarize(run);
         if (parts.mode)
             for (SummaryRow& row : parts.rows) row.quantity = only_value(row.quantity.mean);
-        parts.verdict = parts.mode ? judge(*parts.mode) : judge(parts.rows, run, length);
+        parts.verdict = parts.mode ? judge(*parts.mode) : parts.climb ? judge(*parts.climb) : judge(parts.rows, run, length);
+        if (!parts.climb) return;
+        parts.verdict.draws = common_draws(run);
+        for (SummaryRow& row : parts.rows) {
+            if (row.condition == Condition::Bad)
+                row.condition = Condition::Good;  // independent draws: more of them are all that could help
+        }
     };
     parts.config.is_interrupted ? judge_run(long_chains(parts.run, parts.run.notes, parts.chain_numbers)) : judge_run(parts.run);
     for (SummaryRow const& row : parts.rows) {
+        auto const k = static_cast<std::size_t>(&row - parts.rows.data());
         parts.quantities.push_back(to_quantity(row));
+        if (parts.climb && k < parts.climb->sds.size()) parts.quantities.back().linear_response_sd = parts.climb->sds[k];
         parts.by_name.try_emplace(parts.quantities.back().name, parts.quantities.size() - 1);
     }
 }
@@ -266,6 +276,40 @@ void run_map(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions cons
     parts.mode = std::move(mode);
 }
 
+/// The factors at the best optimum that several climbs find, and independent draws from them.
+void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, ProgressCallback const& progress,
+                     std::stop_token const& stop) {
+    Problem const& problem = prepared.table->problem;
+    or_explain(prepared, [&] {
+        ExpectationPlan const expectations = prepared.program->compiled.expectations(drawn_outputs(problem));
+        MeanField field(problem, expectations, options.by_orbits);
+        VariationalOptions climbing;
+        climbing.starts = options.starts;
+        climbing.starts_from_prior = options.init == Init::Prior;
+        climbing.tolerance = options.tolerance;
+        climbing.max_passes = options.max_passes;
+        climbing.seed = options.seed;
+        if (options.init == Init::Map) {
+            Maximum const maximum = maximise(problem, to_ascent_options(options), stop);
+            climbing.start = maximum.ascents[maximum.best].state;
+        }
+        ClimbProgress show;
+        if (progress) show = [&](std::size_t, std::size_t pass, double elbo) { progress({1, pass, options.max_passes, false, elbo}); };
+        Climb climbed = climb(field, climbing, show, stop);
+        FactorDraws draws = draw_factors(field, options.num_samples, options.seed);
+        climbed.pareto_k = pareto_k(std::move(draws.log_ratios));
+        Replica const replica(problem, options.seed, 1, {});
+        Recorder const recorder(problem, replica.inputs());
+        if (options.linear_response && climbed.ending == ClimbEnding::Converged)
+            climbed.sds = linear_response(problem, expectations, field.posterior(), recorder, options.threads, stop);
+        parts.factors = factors_json(field, recorder);
+        parts.run = std::move(draws.run);
+        parts.run.chains.front().sampling_seconds = climbed.seconds;
+        parts.run.chains.front().is_interrupted = climbed.ending == ClimbEnding::Stopped;
+        parts.climb = std::move(climbed);
+    });
+}
+
 }  // namespace
 
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
@@ -280,7 +324,7 @@ std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOp
     switch (options.backend) {
         case Backend::Gibbs: run_gibbs(*parts, prepared, options, progress, std::move(stop)); break;
         case Backend::Map: run_map(*parts, prepared, options, stop); break;
-        case Backend::Variational: throw std::logic_error("the variational backend is not there yet");
+        case Backend::Variational: run_variational(*parts, prepared, options, progress, stop); break;
     }
     std::vector<Chain> chains = std::move(parts->run.chains);
     parts->run.chains.clear();
@@ -332,15 +376,18 @@ std::size_t Fit::num_draws() const { return parts_->verdict.draws; }
 FitOptions const& Fit::options() const { return parts_->config.options; }
 std::vector<std::string> const& Fit::notes() const { return parts_->run.notes; }
 std::string Fit::table(bool raw) const {
-    return parts_->mode ? mode_table(parts_->rows, *parts_->mode, raw) : summary_table(parts_->rows, raw);
+    if (parts_->mode) return mode_table(parts_->rows, *parts_->mode, raw);
+    return summary_table(parts_->rows, raw, parts_->climb ? parts_->climb->sds : std::vector<double>{});
 }
 std::string Fit::verdict() const { return to_text(parts_->verdict); }
 std::string Fit::json() const {
-    return parts_->mode ? mode_json(parts_->rows, *parts_->mode, parts_->verdict) : summary_json(parts_->rows, parts_->verdict);
+    if (parts_->mode) return mode_json(parts_->rows, *parts_->mode, parts_->verdict);
+    return summary_json(parts_->rows, parts_->verdict, parts_->climb ? parts_->climb->sds : std::vector<double>{});
 }
 
 std::string Fit::starts() const {
     if (parts_->mode) return starts_text(*parts_->mode);
+    if (parts_->climb) return starts_text(*parts_->climb);
     std::string text;
     for (std::size_t c = 0; c < parts_->run.chains.size(); ++c)
         text += fmt::format("chain {}: {}\n", parts_->chain_numbers[c], parts_->run.chains[c].start);

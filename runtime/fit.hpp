@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bam/bam.hpp"
+#include "climb.hpp"
 #include "config.hpp"
 #include "draws.hpp"
 #include "mode.hpp"
@@ -21,6 +22,8 @@ struct Fit::Parts {
     RunConfig config;
     Run run;                                 ///< chains with at least one draw; of Backend::Map one, with the mode as its one draw
     std::optional<Mode> mode;                ///< of Backend::Map
+    std::optional<Climb> climb;              ///< of Backend::Variational
+    std::string factors;                     ///< of Backend::Variational: factors_json; empty if it was opened from a folder
     std::vector<std::size_t> chain_numbers;  ///< of those, from 1
     std::vector<SummaryRow> rows;
     Verdict verdict;

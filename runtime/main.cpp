@@ -133,6 +133,8 @@ std::string notes_of(Fit const& fit) {
 
 /// What was run, in a line.
 std::string run_line(Fit const& fit) {
+    if (fit.options().backend == Backend::Variational)
+        return fmt::format("vi, {}, seed {}, {:.2f} s\n", counted(fit.options().num_samples, "draw"), fit.options().seed, fit.seconds());
     if (fit.options().backend == Backend::Map) return fmt::format("map, seed {}, {:.2f} s\n", fit.options().seed, fit.seconds());
     std::size_t const kept = (fit.options().num_samples + fit.options().thin - 1) / fit.options().thin;
     return fmt::format("{}, {} warmup + {} kept{}, {} each, seed {}, {:.2f} s\n", counted(fit.options().chains, "chain"),
@@ -145,7 +147,9 @@ std::string fit_text(Options const& options, Prepared const& prepared, Fit const
     text += fit.table(options.raw) + "\n" + fit.verdict() + notes_of(fit);
     if (!options.output.empty())
         text += fmt::format("files: {0}/{1}, {0}/summary.csv, {0}/predictions.csv, {0}/config.json\n", options.output,
-                            fit.options().backend == Backend::Map ? fmt::format("mode.csv, {}/map.json", options.output) : "chain_*.csv");
+                            fit.options().backend == Backend::Map           ? fmt::format("mode.csv, {}/map.json", options.output)
+                            : fit.options().backend == Backend::Variational ? fmt::format("variational.csv, {}/vi.json", options.output)
+                                                                            : "chain_*.csv");
     return text;
 }
 
@@ -177,7 +181,7 @@ int run_fit(Options const& options) {
     if (!options.output.empty()) say(fit.write(options.output, options.force));
     put(options.format == Format::Json ? fit_json(options, prepared, fit) : fit_text(options, prepared, fit));
     if (fit.is_interrupted()) {
-        if (fit.options().backend == Backend::Map)
+        if (fit.options().backend != Backend::Gibbs)
             say("bam: interrupted: this is where the ascent stood\n");
         else
             say(fmt::format("bam: interrupted: the summary is of {} a chain\n", counted(fit.num_draws(), "draw")));

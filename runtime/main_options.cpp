@@ -134,16 +134,15 @@ void add_fit(CLI::App& app, Options& options) {
     add_value(app, "-o,--output", "RUN", "The folder for the draws and all else; without it, nothing is written",
               [&](std::string const&, std::string const& text) { options.output = to_path("-o", text); });
     add_value(
-        app, "--backend", "gibbs|vi|map", "Draws from the posterior, or (map) the point where its density is highest",
+        app, "--backend", "gibbs|vi|map",
+        "Draws from the posterior, or (vi) from the independent factors nearest to it, or (map) the point where its density is highest",
         [&](std::string const& flag, std::string const& text) {
             fit.backend = to_choice<Backend>(flag, text, {{"gibbs", Backend::Gibbs}, {"vi", Backend::Variational}, {"map", Backend::Map}});
-            if (fit.backend == Backend::Variational)
-                refuse(522, "`--backend=vi`: the variational backend is not there yet", {"one of gibbs, map"});
         })
         ->default_str("gibbs");
     add_count(app, "--chains", fit.chains, 1, most_chains, "Chains");
     add_count(app, "--num-warmup", fit.num_warmup, 0, most_iterations, "Iterations of each chain before its draws count");
-    add_count(app, "--num-samples", fit.num_samples, 1, most_iterations, "Iterations of each chain after that");
+    add_count(app, "--num-samples", fit.num_samples, 1, most_iterations, "Iterations of each chain after that; of vi, draws");
     add_count(app, "--thin", fit.thin, 1, most_iterations, "Keep every N-th of them");
     add_count(app, "--sweeps", fit.sweeps, 0, most_iterations,
               "Sweeps of one iteration, 0 for 10 where successive ones are much alike and 1 elsewhere");
@@ -157,15 +156,19 @@ void add_fit(CLI::App& app, Options& options) {
     add_count(app, "--threads", fit.threads, 0, any,
               "Chains at a time, 0 for as many as the machine has cores; the draws do not depend on it");
     add_value(app, "--init", "dispersed|prior|map",
-              "Starts: no wider than sd 1 about the prior means, or as wide as the priors are, or for Gibbs the highest mode found",
+              "Starts: no wider than sd 1 about the prior means, or as wide as the priors are, or for gibbs and vi the highest mode found",
               [&](std::string const& flag, std::string const& text) {
                   fit.init = to_choice<Init>(flag, text, {{"dispersed", Init::Dispersed}, {"prior", Init::Prior}, {"map", Init::Map}});
               })
         ->default_str("dispersed");
-    add_count(
-        app, "--starts", fit.starts, 1, most_chains,
-        "Short runs that compete for the start of a chain, where there may be several modes; of map, ascents of which the best counts");
-    add_count(app, "--max-passes", fit.max_passes, 1, most_iterations, "Passes of an ascent to the mode");
+    add_count(app, "--starts", fit.starts, 1, most_chains,
+              "Short runs that compete for the start of a chain, where there may be several modes; of vi and map, ascents of which the "
+              "best counts");
+    add_count(app, "--max-passes", fit.max_passes, 1, most_iterations, "Passes of an ascent, to the mode or of vi");
+    add_value(app, "--tol", "X", "Of vi: it ends where a pass changes the ELBO by less than this, relative to it",
+              [&](std::string const& flag, std::string const& text) { fit.tolerance = to_number<double>(flag, text, 0, 1); })
+        ->default_str("1e-9");
+    app.add_flag("--linear-response", fit.linear_response, "Of vi: sds that know of the other factors, for what is identified");
     app.add_flag("--rows", fit.by_rows, "Draw Gaussian blocks a row at a time");
     app.add_flag("!--no-orbit", fit.by_orbits, "Make no moves along what the likelihood cannot see");
     add_value(app, "--refresh", "N",
@@ -214,7 +217,7 @@ std::vector<Verb> const& verbs() {
          }},
         {"fit", "Draw from the posterior of a model given a table", "MODEL", 1, 1,
          "  bam fit models/attention.bam --data theoph.csv -o run\n  bam fit bakery.bam --data bakery.csv --priors known.bam --seed 7\n  "
-         "bam fit bakery.bam --data bakery.csv --backend map",
+         "bam fit bakery.bam --data bakery.csv --backend vi --linear-response",
          add_fit},
         {"predict", "Say what the draws of a run make of a new table", "RUN", 1, 1,
          "  bam predict run --data new.csv -o predictions.csv\n\n"
@@ -319,6 +322,8 @@ void check_arguments(Verb const& verb, Options const& options) {
     bool const needs_data = verb.name == "fit" || verb.name == "samplers" || verb.name == "predict";
     if (needs_data && options.data.empty())
         refuse(523, fmt::format("`bam {}` needs a table", verb.name), {"say which: `--data TABLE`, - for standard input"});
+    if (options.fit.linear_response && options.fit.backend != Backend::Variational)
+        refuse(522, "`--linear-response` is of the variational backend", {"say --backend vi, too"});
     if (options.fit.backend == Backend::Map && options.fit.init == Init::Map)
         refuse(522, "`--init map` with `--backend map`: the mode is what is looked for", {"say --init dispersed, or --init prior"});
     auto const inputs = std::count(options.files.begin(), options.files.end(), "-") + (options.data == "-" ? 1 : 0);

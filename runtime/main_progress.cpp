@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -23,6 +24,7 @@ constexpr std::size_t most_lines = 20;  // of a chain, unless more are asked for
 
 /// `Chain [1] Iteration:   1 / 2000 [  0%]  (Warmup)`, as CmdStan writes it.
 std::string line_of(Progress const& progress) {
+    if (!std::isnan(progress.elbo)) return fmt::format("Pass: {:>6}  ELBO: {:.4f}", progress.iteration, progress.elbo);
     std::size_t const width = std::to_string(progress.total).size();
     return fmt::format("Chain [{}] Iteration: {:>{}} / {} [{:>3}%]  ({})", progress.chain, progress.iteration, width, progress.total,
                        100 * progress.iteration / progress.total, progress.is_warmup ? "Warmup" : "Sampling");
@@ -67,7 +69,7 @@ ProgressLines::ProgressLines(FitOptions const& options, bool is_asked)
       is_asked_(is_asked),
       is_terminal_(is_terminal(STDERR_FILENO)),
       start_(steady_clock::now()),
-      latest_(options.chains) {
+      latest_(options.backend == Backend::Gibbs ? options.chains : 1) {
     for (std::size_t c = 0; c < latest_.size(); ++c)
         latest_[c] = {c + 1, 0, options.num_warmup + options.num_samples, options.num_warmup > 0};
 }

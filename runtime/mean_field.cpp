@@ -47,7 +47,8 @@ std::vector<bool> drawn_outputs(Problem const& problem) {
     return drawn;
 }
 
-MeanField::MeanField(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits, std::vector<TermPlan const*> const& tilted)
+MeanField::MeanField(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits,
+                     std::vector<TermPlan const*> const& tilted)
     : problem_(problem),
       expectations_(expectations),
       posterior_(make_posterior(problem)),

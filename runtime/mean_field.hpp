@@ -16,7 +16,7 @@ class MeanField {
     /// `expectations`: planned for drawn_outputs(problem).
     /// `tilted`: terms that tilt() can add to the log joint density.
     MeanField(Problem const& problem, ExpectationPlan const& expectations, bool moves_orbits = true,
-           std::vector<TermPlan const*> const& tilted = {});
+              std::vector<TermPlan const*> const& tilted = {});
     MeanField(MeanField const&) = delete;
     MeanField& operator=(MeanField const&) = delete;
 

@@ -8,8 +8,8 @@
 namespace bam {
 namespace {
 
-/// k of exceedances x > 0 in ascending order: a posterior mean over a grid of b = -k / scale (Zhang and Stephens 2009), pulled towards 0.5 by
-/// the weight of ten exceedances.
+/// k of exceedances x > 0 in ascending order: a posterior mean over a grid of b = -k / scale (Zhang and Stephens 2009), pulled towards 0.5
+/// by the weight of ten exceedances.
 double fit_k(std::vector<double> const& x) {
     double const n = static_cast<double>(x.size());
     auto const m = static_cast<std::size_t>(30 + std::floor(std::sqrt(n)));

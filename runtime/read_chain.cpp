@@ -144,6 +144,7 @@ void ChainReader::read_setting() {
 bool ChainReader::read_names() {
     ChainMethod& method = file_.config.method;
     if (settings_.contains("method") && settings_["method"] == "optimize") method = ChainMethod::Optimize;
+    if (settings_.contains("method") && settings_["method"] == "variational") method = ChainMethod::Variational;
     std::size_t const before = chain_format::count_first_columns(method);
     auto const refuse = [&](std::string label) {
         return report(540, "this is not a file of draws that bam wrote", here(), std::move(label),
@@ -183,7 +184,8 @@ bool ChainReader::read_settings() {
     if (!is_sample) config.num_samples = 1;
     bool const has_length = is_sample ? read_number("num_samples", config.num_samples) && read_number("num_warmup", config.num_warmup) &&
                                             read_number("thin", config.thin)
-                                      : read_number("iter", config.max_passes);
+                                      : read_number("iter", config.max_passes) &&
+                                            (config.method == ChainMethod::Optimize || read_number("output_samples", config.num_samples));
     bool const has_numbers = has_length && read_number("id", config.chain) && read_number("seed", config.seed) &&
                              read_number("refresh", config.refresh) && read_number("sig_figs", config.sig_figs);
     if (!has_numbers) return false;
@@ -209,7 +211,14 @@ bool ChainReader::read_row() {
     if (values.size() != count)
         return report(542, fmt::format("a row of draws has {} fields, and there are {} names", values.size(), count), here(), "this row",
                       {"the file was changed after bam wrote it"});
-    file_.chain.log_joint.push_back(values[0]);
+    if (file_.config.method == ChainMethod::Variational) {
+        if (file_.chain.means.empty()) {  // the first row
+            file_.chain.means.assign(values.begin() + static_cast<std::ptrdiff_t>(before), values.end() - 2);
+            return true;
+        }
+        file_.chain.log_factors.push_back(values[2]);
+    }
+    file_.chain.log_joint.push_back(values[values.size() - 2]);
     file_.chain.log_likelihood.push_back(values.back());
     file_.chain.values.insert(file_.chain.values.end(), values.begin() + static_cast<std::ptrdiff_t>(before), values.end() - 2);
     return true;
@@ -220,7 +229,10 @@ bool ChainReader::read_rows() {
         return report(544, "the file ends before its draws do", here(), std::move(label),
                       {"the disk may have been full, or the file was copied while it was written; run the chain again"});
     };
-    while (next_line() && !line_.starts_with('#')) {
+    bool has_line = next_line();
+    while (has_line && file_.config.method == ChainMethod::Variational && file_.chain.means.empty() && line_.starts_with('#'))
+        has_line = next_line();  // what Stan says of step sizes
+    for (; has_line && !line_.starts_with('#'); has_line = next_line()) {
         if (is_cut_) return cut_off("this row is cut off");
         if (!read_row()) return false;
     }

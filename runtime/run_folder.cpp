@@ -36,6 +36,8 @@ constexpr char const* run_key = "run";  // in the header of a chain: RunConfig::
 
 constexpr char const* mode_name = "mode.csv";
 constexpr char const* map_name = "map.json";
+constexpr char const* factors_name = "variational.csv";
+constexpr char const* climb_name = "vi.json";
 
 std::string chain_name(std::size_t number) { return fmt::format("chain_{}.csv", number); }
 
@@ -50,7 +52,7 @@ std::optional<std::size_t> chain_number(std::string const& name) {
 
 bool is_ours(std::string const& name) {
     return name == "config.json" || name == "summary.csv" || name == "predictions.csv" || name == mode_name || name == map_name ||
-           chain_number(name) || name.starts_with(".bam-");
+           name == factors_name || name == climb_name || chain_number(name) || name.starts_with(".bam-");
 }
 
 std::vector<std::string> names_in(fs::path const& folder) {
@@ -67,7 +69,9 @@ ChainConfig chain_config(RunConfig const& config, std::size_t number) {
     ChainConfig chain;
     chain.model = config.model;
     chain.data_file = config.data_name;
-    chain.method = options.backend == Backend::Map ? ChainMethod::Optimize : ChainMethod::Sample;
+    chain.method = options.backend == Backend::Map           ? ChainMethod::Optimize
+                   : options.backend == Backend::Variational ? ChainMethod::Variational
+                                                             : ChainMethod::Sample;
     chain.init = word(options.init);
     chain.seed = options.seed;
     chain.chain = number;
@@ -75,7 +79,9 @@ ChainConfig chain_config(RunConfig const& config, std::size_t number) {
     chain.num_warmup = options.num_warmup;
     chain.thin = options.thin;
     chain.max_passes = options.max_passes;
-    if (chain.method == ChainMethod::Optimize) chain.num_samples = chain.thin = 1;
+    chain.tolerance = options.tolerance;
+    if (chain.method == ChainMethod::Optimize) chain.num_samples = 1;
+    if (chain.method != ChainMethod::Sample) chain.thin = 1;
     chain.refresh = options.refresh;
     chain.sig_figs = options.sig_figs;
     chain.more = {{"version", config.version},
@@ -158,7 +164,7 @@ Report write_run(Fit::Parts const& parts, fs::path const& folder, bool force) {
         std::set<std::string> written{"config.json", "summary.csv", "predictions.csv"};
         for (std::size_t c = 0; c < parts.run.chains.size(); ++c) {
             std::size_t const number = parts.chain_numbers[c];
-            std::string const name = parts.mode ? mode_name : chain_name(number);
+            std::string const name = parts.mode ? mode_name : parts.climb ? factors_name : chain_name(number);
             ChainConfig const config = chain_config(parts.config, number);
             write_chain_csv(folder / name, config, parts.run.columns, parts.run.chains[c]);
             if (c == 0)
@@ -169,6 +175,10 @@ Report write_run(Fit::Parts const& parts, fs::path const& folder, bool force) {
             write_file(folder / map_name, to_json(*parts.mode, parts.config.run_hash()));
             written.insert(map_name);
             write_mode_csv(folder / "summary.csv", parts.rows, parts.mode->sds);
+        } else if (parts.climb) {
+            write_file(folder / climb_name, to_json(*parts.climb, parts.factors, parts.config.run_hash()));
+            written.insert(climb_name);
+            write_summary_csv(folder / "summary.csv", parts.rows, parts.climb->sds);
         } else {
             write_summary_csv(folder / "summary.csv", parts.rows);
         }
@@ -187,7 +197,9 @@ void check_not_of_run(fs::path const& file) {
     fs::path const folder = target.parent_path();
     if (!is_ours(target.filename().string()) || !fs::exists(folder / "config.json", error)) return;
     auto const names = names_in(folder);
-    if (std::none_of(names.begin(), names.end(), [](std::string const& name) { return chain_number(name).has_value(); })) return;
+    if (std::none_of(names.begin(), names.end(),
+                     [](std::string const& name) { return chain_number(name).has_value() || name == mode_name || name == factors_name; }))
+        return;
     refuse(537, fmt::format("`{}` belongs to the run in its folder", file.string()), {"choose another name"}, exit_create);
 }
 
@@ -246,8 +258,10 @@ std::shared_ptr<Fit::Parts const> read_run(fs::path const& folder) {
     auto parts = std::make_shared<Fit::Parts>();
     std::vector<ChainFile> files;
     bool const is_map = config->options.backend == Backend::Map;
+    bool const is_variational = config->options.backend == Backend::Variational;
+    char const* const one_name = is_map ? mode_name : is_variational ? factors_name : nullptr;  // of what is no set of chains
     for (std::string const& name : names_in(folder)) {
-        if (is_map ? name != mode_name : !chain_number(name)) continue;
+        if (one_name != nullptr ? name != one_name : !chain_number(name)) continue;
         std::uint32_t const chain = read_into(*sources, folder / name);
         auto file = read_chain_csv((*sources)[chain].text, chain, diagnostics);
         throw_if_error(sources, diagnostics);
@@ -263,8 +277,14 @@ std::shared_ptr<Fit::Parts const> read_run(fs::path const& folder) {
         parts->mode = read_mode((*sources)[map].text, config->run_hash(), map, diagnostics);
         throw_if_error(sources, diagnostics);
     }
-    std::size_t const expected = config->is_interrupted || is_map ? 1 : config->options.chains;
-    if (is_map && files.empty()) refuse(531, fmt::format("`{}` has no {}", folder.string(), mode_name), {"fit again"}, exit_no_input);
+    if (is_variational) {
+        std::uint32_t const climb = read_into(*sources, folder / climb_name);
+        parts->climb = read_climb((*sources)[climb].text, config->run_hash(), climb, diagnostics);
+        throw_if_error(sources, diagnostics);
+    }
+    std::size_t const expected = config->is_interrupted || one_name != nullptr ? 1 : config->options.chains;
+    if (one_name != nullptr && files.empty())
+        refuse(531, fmt::format("`{}` has no {}", folder.string(), one_name), {"fit again"}, exit_no_input);
     if (files.size() < expected)
         refuse(531, fmt::format("`{}` has {} of the {} chains of its run", folder.string(), files.size(), config->options.chains),
                {"fit again"}, exit_no_input);

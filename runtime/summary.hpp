@@ -40,8 +40,8 @@ std::size_t common_draws(Run const& run);
 
 /// Mean, MCSE, StdDev, MAD, 5%, 50%, 95%, ESS_bulk, ESS_tail, R_hat under stansummary's headings; the last word of a line says what is
 /// wrong with it. Locations have the decimals that their MCSE supports. Without `raw`, what is shown only: no weights that are not
-/// identified.
-std::string summary_table(std::vector<SummaryRow> const& rows, bool raw);
+/// identified. `linear_response`: sds of a column more, LR_sd, if there are any.
+std::string summary_table(std::vector<SummaryRow> const& rows, bool raw, std::vector<double> const& linear_response = {});
 
 /// How the run was asked for; for advice.
 struct RunLength {
@@ -87,6 +87,6 @@ Verdict judge(std::vector<SummaryRow> const& rows, Run const& run, RunLength con
 std::string to_text(Verdict const& verdict);
 
 /// {"verdict": {...}, "summary": [{"variable": ..., "mean": ..., ...}]} of all rows; null where undefined.
-std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict);
+std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict, std::vector<double> const& linear_response = {});
 
 }  // namespace bam

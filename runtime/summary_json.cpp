@@ -60,9 +60,13 @@ Json to_json(Verdict const& verdict) {
 
 }  // namespace
 
-std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict) {
+std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict, std::vector<double> const& linear_response) {
     Json summary = Json::array();
-    for (SummaryRow const& row : rows) summary.push_back(to_json(row));
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+        summary.push_back(to_json(rows[k]));
+        if (!linear_response.empty())
+            summary.back()["linear_response_sd"] = k < linear_response.size() ? number(linear_response[k]) : Json(nullptr);
+    }
     Json const json{{"verdict", to_json(verdict)}, {"summary", std::move(summary)}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }

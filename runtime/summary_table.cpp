@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "summary.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 constexpr int most_decimals = 7;       ///< smaller numbers are written with a power of ten
 constexpr double largest_fixed = 1e8;  ///< and so are larger ones
 constexpr std::size_t headings = 11;
+constexpr std::size_t sd_heading = 3;  ///< StdDev
 constexpr std::array<char const*, headings> heading{"",    "Mean", "MCSE",     "StdDev",   "MAD",  "5%",
                                                     "50%", "95%",  "ESS_bulk", "ESS_tail", "R_hat"};
 
@@ -90,18 +92,30 @@ std::string padding(std::size_t width, std::string const& text) { return std::st
 
 }  // namespace
 
-std::string summary_table(std::vector<SummaryRow> const& rows, bool raw) {
+std::string summary_table(std::vector<SummaryRow> const& rows, bool raw, std::vector<double> const& linear_response) {
     std::vector<Line> lines(1);
+    std::vector<std::string> responses{"LR_sd"};  // per line
     std::copy(heading.begin(), heading.end(), lines[0].begin());
-    for (SummaryRow const& row : rows)
-        if (raw || row.column.is_shown) lines.push_back(line_of(row));
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+        if (!raw && !rows[k].column.is_shown) continue;
+        lines.push_back(line_of(rows[k]));
+        double const sd = k < linear_response.size() ? linear_response[k] : std::numeric_limits<double>::quiet_NaN();
+        responses.push_back(number(sd, two_digits(sd)));
+    }
     std::array<std::size_t, headings> widths{};
-    for (Line const& line : lines)
-        for (std::size_t i = 0; i < headings; ++i) widths[i] = std::max(widths[i], width_of(line[i]));
+    std::size_t response_width = 0;
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+        for (std::size_t i = 0; i < headings; ++i) widths[i] = std::max(widths[i], width_of(lines[k][i]));
+        response_width = std::max(response_width, responses[k].size());
+    }
     std::string table;
-    for (Line const& line : lines) {
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+        Line const& line = lines[k];
         std::string text = line[0] + padding(widths[0], line[0]);
-        for (std::size_t i = 1; i < headings; ++i) text += "  " + padding(widths[i], line[i]) + line[i];
+        for (std::size_t i = 1; i < headings; ++i) {
+            text += "  " + padding(widths[i], line[i]) + line[i];
+            if (i == sd_heading && !linear_response.empty()) text += "  " + padding(response_width, responses[k]) + responses[k];
+        }
         table += text + (line[headings].empty() ? "" : "  " + line[headings]) + '\n';
     }
     return table;

@@ -18,14 +18,18 @@ constexpr std::size_t short_passes = 20;
 Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress const& progress, std::stop_token const& stop) {
     auto const begin = std::chrono::steady_clock::now();
     Problem const& problem = field.problem();
-    std::size_t const starts = problem.plan.is_multilinear ? std::max<std::size_t>(options.starts, 1) : 1;
+    std::size_t const starts = problem.plan.is_multilinear && !options.start ? std::max<std::size_t>(options.starts, 1) : 1;
     Climb result;
     Posterior best;
     std::vector<double> best_trace;
     for (std::size_t k = 0; k < starts && !stop.stop_requested(); ++k) {
-        Replica replica(problem, options.seed, 1, {});
-        replica.start(k, options.starts_from_prior);
-        field.start(replica.state());
+        if (options.start) {
+            field.start(*options.start);
+        } else {
+            Replica replica(problem, options.seed, 1, {});
+            replica.start(k, options.starts_from_prior);
+            field.start(replica.state());
+        }
         std::vector<double> trace;
         for (std::size_t i = 0; i < short_passes && i < options.max_passes && !stop.stop_requested(); ++i) {
             trace.push_back(field.pass());
@@ -69,12 +73,12 @@ FactorDraws draw_factors(MeanField& field, std::size_t draws, std::uint64_t seed
     FactorDraws result;
     result.run.columns = recorder.columns();
     std::size_t const width = result.run.columns.size();
-    result.means.resize(width);
-    replica.set_state(field.posterior().state);
-    recorder.record(replica.state(), result.means.data());
     Predictor predictor(problem, 1, draws, seed);
     PredictionRecorder predictions(predictor, problem, replica.inputs(), 0);
     Chain chain;
+    chain.means.resize(width);
+    replica.set_state(field.posterior().state);
+    recorder.record(replica.state(), chain.means.data());
     chain.values.resize(draws * width);
     State state;
     for (std::size_t i = 0; i < draws; ++i) {
@@ -84,6 +88,7 @@ FactorDraws draw_factors(MeanField& field, std::size_t draws, std::uint64_t seed
         predictions.record(i, replica.factors());
         chain.log_joint.push_back(replica.log_joint());
         chain.log_likelihood.push_back(replica.log_likelihood());
+        chain.log_factors.push_back(log_density);
         result.log_ratios.push_back(replica.log_joint() - log_density);
     }
     result.run.chains.push_back(std::move(chain));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ namespace bam {
 struct VariationalOptions {
     std::size_t starts = 8;  ///< that compete where there may be several modes
     bool starts_from_prior = false;
-    double tolerance = 1e-9;  ///< of the change of the ELBO in one pass, relative to it
+    std::optional<State> start;  ///< the only one, if there is one
+    double tolerance = 1e-9;     ///< of the change of the ELBO in one pass, relative to it
     std::size_t max_passes = 10000;
     std::uint64_t seed = 1;
     bool moves_orbits = true;
@@ -44,7 +46,6 @@ Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress c
 /// straight line.
 struct FactorDraws {
     Run run;
-    std::vector<double> means;       ///< of the columns, at the means of the factors
     std::vector<double> log_ratios;  ///< log joint density minus log density of the factors, per draw
 };
 FactorDraws draw_factors(MeanField& field, std::size_t draws, std::uint64_t seed);

@@ -46,6 +46,21 @@ std::string method_text(ChainConfig const& config, std::size_t num_samples) {
             "#     iter = {}\n"
             "#     save_iterations = 0 (Default)\n",
             config.max_passes);
+    if (config.method == ChainMethod::Variational)
+        return fmt::format(
+            "# method = variational\n"
+            "#   variational\n"
+            "#     algorithm = coordinate_ascent\n"
+            "#     iter = {}\n"
+            "#     grad_samples = 0\n"
+            "#     elbo_samples = 0\n"
+            "#     eta = 1 (Default)\n"
+            "#     adapt\n"
+            "#       engaged = 0\n"
+            "#     tol_rel_obj = {}\n"
+            "#     eval_elbo = 1\n"
+            "#     output_samples = {}\n",
+            config.max_passes, config.tolerance, num_samples);
     return fmt::format(
         "# method = sample (Default)\n"
         "#   sample\n"
@@ -98,6 +113,8 @@ void check_shape(ChainConfig const& config, std::vector<DrawColumn> const& colum
     std::size_t const draws = chain.log_joint.size();
     if (chain.log_likelihood.size() != draws || chain.values.size() != draws * columns.size())
         throw std::logic_error("the draws of a chain do not have the shape of their columns");
+    if (config.method == ChainMethod::Variational && (chain.means.size() != columns.size() || chain.log_factors.size() != draws))
+        throw std::logic_error("the factors of a chain do not have the shape of their columns");
     if (!chain.is_interrupted && draws != chain_format::rows(config))
         throw std::logic_error("a chain has another number of draws than was asked for");
     for (DrawColumn const& column : columns)
@@ -107,12 +124,24 @@ void check_shape(ChainConfig const& config, std::vector<DrawColumn> const& colum
 
 void write_rows(AtomicFile& file, ChainConfig const& config, std::size_t width, Chain const& chain) {
     fmt::memory_buffer out;
+    auto const put = [&](double value) {
+        append_number(out, value, config.sig_figs);
+        out.push_back(',');
+    };
+    bool const is_variational = config.method == ChainMethod::Variational;
+    if (is_variational) {  // as CmdStan does: the means first, without densities
+        for (int i = 0; i < 3; ++i) put(0);
+        for (double const mean : chain.means) put(mean);
+        put(std::nan(""));
+        put(std::nan(""));
+        out[out.size() - 1] = '\n';
+    }
     for (std::size_t draw = 0; draw < chain.log_joint.size(); ++draw) {
-        auto const put = [&](double value) {
-            append_number(out, value, config.sig_figs);
-            out.push_back(',');
-        };
-        put(chain.log_joint[draw]);
+        put(is_variational ? 0 : chain.log_joint[draw]);
+        if (is_variational) {
+            put(chain.log_joint[draw]);
+            put(chain.log_factors[draw]);
+        }
         if (config.method == ChainMethod::Sample) put(1);  // every Gibbs update is accepted
         for (std::size_t column = 0; column < width; ++column) put(chain.values[draw * width + column]);
         put(chain.log_joint[draw]);
@@ -150,6 +179,7 @@ void write_chain_csv(std::filesystem::path const& path, ChainConfig const& confi
     file.write(chain_format::first_columns(config.method));
     for (DrawColumn const& column : columns) file.write(',' + csv_name(column));
     file.write(fmt::format(",{},{}\n", chain_format::log_joint, chain_format::log_likelihood));
+    if (config.method == ChainMethod::Variational) file.write("# Stepsize adaptation complete.\n# eta = 1\n");  // readers look for it
     write_rows(file, config, columns.size(), chain);
     for (DrawColumn const& column : columns)
         if (!chain_format::is_default(column)) file.write(chain_format::describe(column) + '\n');
@@ -181,13 +211,18 @@ std::optional<Diagnostic> find_misleading_name(std::filesystem::path const& path
     return std::nullopt;
 }
 
-void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows) {
-    std::string text = "variable,mean,median,sd,mad,q5,q95,rhat,ess_bulk,ess_tail,mcse_mean,mcse_sd\n";
+void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& linear_response) {
+    std::string text = "variable,mean,median,sd,mad,q5,q95,rhat,ess_bulk,ess_tail,mcse_mean,mcse_sd";
+    text += linear_response.empty() ? "\n" : ",linear_response_sd\n";
     for (SummaryRow const& row : rows) {
         QuantitySummary const& q = row.quantity;
         text += csv_field(label_name(row.column));
         for (double const value : {q.mean, q.median, q.sd, q.mad, q.q5, q.q95, q.rhat, q.ess_bulk, q.ess_tail, q.mcse_mean, q.mcse_sd})
             text += ',' + number_or(value, "NA");
+        if (!linear_response.empty()) {
+            auto const k = static_cast<std::size_t>(&row - rows.data());
+            text += ',' + number_or(k < linear_response.size() ? linear_response[k] : std::nan(""), "NA");
+        }
         text += '\n';
     }
     write_file(path, text);

@@ -19,7 +19,7 @@ namespace bam {
 struct SummaryRow;
 
 /// What CmdStan calls the ways to a file of numbers: draws of a chain, or one point.
-enum class ChainMethod : std::uint8_t { Sample, Optimize };
+enum class ChainMethod : std::uint8_t { Sample, Optimize, Variational };
 
 /// What the header of a chain's file says of its run.
 struct ChainConfig {
@@ -33,6 +33,7 @@ struct ChainConfig {
     std::size_t num_warmup = 500;
     std::size_t thin = 1;
     std::size_t max_passes = 0;  ///< of Optimize, which has one row and no warmup
+    double tolerance = 1e-9;     ///< of ChainMethod::Variational
     std::size_t refresh = 100;
     int sig_figs = 17;  ///< 17: the shortest text that reads back as the same number
     /// Our own settings (`version`, `model_file`, `priors`, ...), written as `bam_KEY = VALUE`.
@@ -51,7 +52,8 @@ std::optional<Diagnostic> find_misleading_name(std::filesystem::path const& path
 
 /// variable, mean, median, sd, mad, q5, q95, rhat, ess_bulk, ess_tail, mcse_mean, mcse_sd: `posterior`'s names. NA where undefined. Throws
 /// FileError.
-void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows);
+void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows,
+                       std::vector<double> const& linear_response = {});
 
 /// variable, value, conditional_sd (NA where undefined): of a run that looked for the mode. Throws FileError.
 void write_mode_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& sds);

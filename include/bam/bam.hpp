@@ -14,6 +14,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -92,14 +93,14 @@ struct Csv {
 
 enum class Backend {
     Gibbs,        ///< draws from the posterior
-    Variational,  ///< the nearest product of factors; not there yet
+    Variational,  ///< draws from the product of independent factors that is nearest to the posterior
     Map,          ///< the highest point of the posterior density, by coordinate ascent
 };
 
 enum class Init {
     Dispersed,  ///< blocks from their priors, but no wider than sd 1 about the prior mean; scales in the bulk of theirs
     Prior,      ///< blocks from their priors as they are (sd 1 where a prior is flat)
-    Map,        ///< of Gibbs: each chain at the highest mode that ascents from its dispersed starts find
+    Map,        ///< not of Backend::Map: at the highest mode that ascents from dispersed starts find
 };
 
 struct FitOptions {
@@ -120,26 +121,30 @@ struct FitOptions {
     bool by_orbits = true;           ///< moves along what the likelihood cannot see
     std::size_t refresh = 100;       ///< iterations between two reports of progress; only written to the files
     int sig_figs = 17;               ///< of the draws in the files; 17 is all of them
-    std::size_t max_passes = 10000;  ///< of an ascent, Backend::Map and Init::Map
+    std::size_t max_passes = 10000;  ///< of an ascent: Backend::Map, Init::Map and Backend::Variational
+    double tolerance = 1e-9;         ///< of Backend::Variational: it ends where a pass changes the ELBO by less, relative to it
+    bool linear_response = false;    ///< of Backend::Variational: sds that know of the other factors (Quantity::linear_response_sd)
 };
 
-/// Iterations count from 1 over warmup and sampling; chains from 1.
+/// Iterations count from 1 over warmup and sampling; chains from 1. Of Backend::Variational an iteration is a pass, and the chain is 1.
 struct Progress {
     std::size_t chain = 1;
     std::size_t iteration = 1;
     std::size_t total = 1;
     bool is_warmup = true;
+    double elbo = std::numeric_limits<double>::quiet_NaN();  ///< of Backend::Variational
 };
 /// Called from the threads of the chains, one at a time.
 using ProgressCallback = std::function<void(Progress const&)>;
 
 /// The draws of one number, summed up as the R package `posterior` does it. NaN where there is no answer. Of Backend::Map, `mean` and
-/// `median` are the value at the mode.
+/// `median` are the value at the mode; of Backend::Variational the draws are independent and from its factors.
 struct Quantity {
     std::string name;  ///< "sigma", "W_k[1,dose]"
     double mean = 0, median = 0, sd = 0, mad = 0, q5 = 0, q95 = 0;
     double rhat = 0, ess_bulk = 0, ess_tail = 0, mcse_mean = 0, mcse_sd = 0;
-    bool is_identified = true;  ///< false for weights that only priors tell from others
+    bool is_identified = true;                                             ///< false for weights that only priors tell from others
+    double linear_response_sd = std::numeric_limits<double>::quiet_NaN();  ///< of FitOptions::linear_response, where there is one
 };
 
 /// One cell of an output: what is predicted for it, observation noise included, in the table's units.
@@ -189,7 +194,7 @@ class Fit {
     std::vector<std::vector<double>> draws(std::string_view name) const;
     /// Of the table that was fitted; as predictions.csv has them if the fit was opened from a folder, and empty if that is gone.
     std::vector<PredictedCell> const& predictions() const;
-    /// Whether to believe the draws; of Backend::Map, whether the ascent came to its end.
+    /// Whether to believe the draws; of Backend::Map and Backend::Variational, whether the ascent came to its end.
     bool is_converged() const;
     bool is_interrupted() const;
     /// Draws of each chain that the summary uses.
@@ -207,9 +212,9 @@ class Fit {
     /// Verdict and summary.
     std::string json() const;
 
-    /// Writes chain_1.csv (Stan's format), ..., of Backend::Map mode.csv and map.json, and summary.csv, predictions.csv, config.json; each
-    /// is there whole or not at all, and a folder without its config.json is no run. The files of an earlier run are replaced; into a
-    /// folder with other files it writes only with `force`. Returns warnings.
+    /// Writes chain_1.csv (Stan's format), ..., of Backend::Map mode.csv and map.json, of Backend::Variational variational.csv and vi.json,
+    /// and summary.csv, predictions.csv, config.json; each is there whole or not at all, and a folder without its config.json is no run.
+    /// The files of an earlier run are replaced; into a folder with other files it writes only with `force`. Returns warnings.
     Report write(std::filesystem::path const& folder, bool force = false) const;
     /// Throws Error if write would refuse the folder: known before the run, not after it.
     static void check_folder(std::filesystem::path const& folder, bool force = false);
