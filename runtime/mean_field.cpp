@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
@@ -118,13 +119,13 @@ void MeanField::set_outputs(State const& state) {
     }
 }
 
-std::vector<double> MeanField::variance_of_mean(std::size_t f) {
-    TermPlan const& plan = expectations_.variances[f];
+/// Numbers of a term at the means, [component][extent of its domain].
+std::vector<double> MeanField::values_of(TermPlan const& term) const {
     Grid const& grid = problem_.bound.grid;
-    Extent const extent = problem_.plan.layout.variables[problem_.plan.layout.factors[f].target].extent;
+    Extent const extent = term.pass.domain;
     std::size_t const size = grid.size(extent);
-    std::vector<double> result(plan.registers.size() * size, 0.0);
-    AdjointRunner runner(plan.pass, {}, inputs(), posterior_.covariances, no_register);
+    std::vector<double> result(term.registers.size() * size, 0.0);
+    AdjointRunner runner(term.pass, {}, inputs(), posterior_.covariances, no_register);
     runner.begin();
     for (Chunk const& chunk : runner.chunks()) {
         runner.run(chunk);
@@ -132,12 +133,35 @@ std::vector<double> MeanField::variance_of_mean(std::size_t f) {
         std::size_t const count = extent == Extent::Cell   ? chunk.last_cell - chunk.first_cell
                                   : extent == Extent::Time ? chunk.last_step - chunk.first_step
                                                            : size;
-        for (std::size_t c = 0; c < plan.registers.size(); ++c) {
-            if (plan.registers[c] != no_register) std::copy_n(runner.at(plan.registers[c]), count, result.data() + c * size + first);
+        for (std::size_t c = 0; c < term.registers.size(); ++c) {
+            if (term.registers[c] != no_register) std::copy_n(runner.at(term.registers[c]), count, result.data() + c * size + first);
         }
         runner.advance(chunk);
     }
     return result;
+}
+
+std::vector<double> MeanField::variance_of_mean(std::size_t f) const { return values_of(expectations_.variances[f]); }
+
+PredictiveMoments MeanField::predictive_moments() const {
+    Layout const& layout = problem_.plan.layout;
+    PredictiveMoments moments;
+    for (std::size_t f = 0; f < layout.factors.size(); ++f) {
+        moments.mean.emplace_back();
+        moments.variance.emplace_back();
+        moments.noise.emplace_back();
+        if (!layout.factors[f].is_observation) continue;
+        moments.mean.back() = values_of(problem_.plan.means[f]);
+        moments.variance.back() = variance_of_mean(f);
+        auto const scale = std::find_if(layout.scales.begin(), layout.scales.end(),
+                                        [&](ScaleLayout const& s) { return s.variable == layout.factors[f].scale; });
+        moments.noise.back() = [this, f, scale](std::size_t component, std::size_t sequence, std::size_t step) {
+            if (!factors_.has_learnt_scale(f)) return 1 / factors_.precision(f, component, sequence, step);
+            auto const s = static_cast<std::size_t>(scale - problem_.plan.layout.scales.begin());
+            return posterior_.scales[s][factors_.scale_index(f, component, sequence, step)].variance;
+        };
+    }
+    return moments;
 }
 
 void MeanField::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& factor) {

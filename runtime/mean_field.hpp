@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "factor_update.hpp"
+#include "predict.hpp"
 #include "replica.hpp"
 
 namespace bam {
@@ -42,7 +43,9 @@ class MeanField {
     std::vector<double> expected_squares(std::size_t factor) { return expected_.squares(factor); }
 
     /// Variances of a factor's means under the posterior, [component][extent of its target]; of an observation.
-    std::vector<double> variance_of_mean(std::size_t factor);
+    std::vector<double> variance_of_mean(std::size_t factor) const;
+    /// Means and variances of new outputs in every cell, noise included.
+    PredictiveMoments predictive_moments() const;
 
     Posterior const& posterior() const { return posterior_; }
     void set_posterior(Posterior const& posterior);
@@ -60,6 +63,7 @@ class MeanField {
 
   private:
     double update_scale(std::size_t scale);
+    std::vector<double> values_of(TermPlan const& term) const;
     void set_scale(std::size_t scale, std::size_t entry, ScaleFactor const& factor);
 
     Problem const& problem_;

@@ -112,7 +112,24 @@ void sort_by_row(std::vector<Prediction>& predictions) {
 
 }  // namespace
 
-std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes) const {
+void Predictor::set_moments(Prediction& prediction, Target const& target, PredictiveMoments const& exact) const {
+    std::size_t const size =
+        problem_.bound.grid.size(problem_.plan.layout.variables[problem_.plan.layout.factors[target.factor].target].extent);
+    std::size_t const at = target.component * size + target.index;
+    if (target.is_drawn) return;  // a missing cell that is drawn with the parameters
+    double const mean = exact.mean[target.factor][at];
+    double const variance = exact.variance[target.factor][at] + exact.noise[target.factor](target.component, target.sequence, target.step);
+    if (!std::isfinite(variance)) return;
+    double const sd = std::sqrt(variance);
+    double const middle = to_table(target, mean);
+    double const up = to_table(target, mean + sd) - middle;
+    double const down = middle - to_table(target, mean - sd);
+    if (!(std::abs(up - down) <= 1e-9 * (std::abs(up) + std::abs(down)))) return;
+    prediction.mean = middle;
+    prediction.sd = std::abs(up + down) / 2;
+}
+
+std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes, PredictiveMoments const* exact) const {
     std::size_t total = 0;
     for (std::size_t filled : filled_) total += filled;
     std::vector<Prediction> predictions;
@@ -138,6 +155,7 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes) co
         prediction.q5 = sorted_quantile(draws, 0.05);
         prediction.q50 = sorted_quantile(draws, 0.5);
         prediction.q95 = sorted_quantile(draws, 0.95);
+        if (exact != nullptr) set_moments(prediction, targets_[k], *exact);
         predictions.push_back(std::move(prediction));
     }
     for (auto const& [output, count] : without_mean)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,12 @@
 
 namespace bam {
 
+/// Moments of new outputs that are known without draws, per factor of the model; empty where its target is a parameter.
+struct PredictiveMoments {
+    std::vector<std::vector<double>> mean, variance;  ///< of the mean of a cell: [component][extent of the target]
+    std::vector<std::function<double(std::size_t component, std::size_t sequence, std::size_t step)>> noise;  ///< expected variance
+};
+
 /// Room for the predictive draws of all chains. At most `most_numbers` are kept: with more cells every k-th draw is used, which is said.
 class Predictor {
   public:
@@ -19,7 +26,8 @@ class Predictor {
     Predictor(Problem const& problem, std::size_t chains, std::size_t draws, std::uint64_t seed);
 
     /// One row per cell of the table and output, in the table's order. Adds to `notes` what a reader must know.
-    std::vector<Prediction> summarize(std::vector<std::string>& notes) const;
+    /// `exact`: takes the place of the means and sds of the draws where the way to the table's unit is a straight line.
+    std::vector<Prediction> summarize(std::vector<std::string>& notes, PredictiveMoments const* exact = nullptr) const;
     /// The same of one point of the parameters, where a cell is normal about its mean: no draws, and nothing random.
     std::vector<Prediction> at_point(Inputs const& inputs, Factors const& factors) const;
 
@@ -37,6 +45,7 @@ class Predictor {
     double observed(Target const& target) const;
     /// A value of the target in the table's unit.
     double to_table(Target const& target, double value) const;
+    void set_moments(Prediction& prediction, Target const& target, PredictiveMoments const& exact) const;
     /// With its place and what was observed.
     Prediction prediction_of(Target const& target) const;
 

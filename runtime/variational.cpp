@@ -92,7 +92,8 @@ FactorDraws draw_factors(MeanField& field, std::size_t draws, std::uint64_t seed
         result.log_ratios.push_back(replica.log_joint() - log_density);
     }
     result.run.chains.push_back(std::move(chain));
-    result.run.predictions = predictor.summarize(result.run.notes);
+    PredictiveMoments const moments = field.predictive_moments();
+    result.run.predictions = predictor.summarize(result.run.notes, &moments);
     return result;
 }
 
