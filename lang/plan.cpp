@@ -264,23 +264,20 @@ class Planner {
 
     SweepPlan sweep(Conditional const& conditional, std::vector<Entry> const& entries) {
         SweepPlan plan;
-        PassBuilder backward(numbering_, Extent::Cell);
-        PassBuilder forward(numbering_, Extent::Cell);
-        auto cell = [](PassBuilder& builder, Term term, Entry const& entry) {
-            return builder.component(term, entry, Extent::Cell).value_or(no_register);
-        };
+        PassBuilder builder(numbering_, Extent::Cell);
+        auto cell = [&](Term term, Entry const& entry) { return builder.component(term, entry, Extent::Cell).value_or(no_register); };
         std::vector<std::pair<std::size_t, Entry>> states;  // (swept state, its entry)
         for (std::size_t s = 0; s < conditional.states.size(); ++s) {
             SweptState const& state = conditional.states[s];
             for (Entry const& own : numbering_.entries(labelled_dims(model_.terms.axes(state.scan)), 0)) {
                 StateEntry entry;
-                entry.coefficient = cell(backward, state.coefficient, own);
-                entry.input = cell(backward, state.input, own);
-                entry.coefficient_offset = cell(forward, state.coefficient_offset, own);
-                entry.input_offset = cell(forward, state.input_offset, own);
+                entry.coefficient = cell(state.coefficient, own);
+                entry.input = cell(state.input, own);
+                entry.coefficient_offset = cell(state.coefficient_offset, own);
+                entry.input_offset = cell(state.input_offset, own);
                 for (Entry const& block : entries) {
-                    entry.coefficient_covariates.push_back(cell(forward, state.coefficient_covariates, merged(own, block)));
-                    entry.input_covariates.push_back(cell(forward, state.input_covariates, merged(own, block)));
+                    entry.coefficient_covariates.push_back(cell(state.coefficient_covariates, merged(own, block)));
+                    entry.input_covariates.push_back(cell(state.input_covariates, merged(own, block)));
                 }
                 plan.states.push_back(std::move(entry));
                 states.emplace_back(s, own);
@@ -295,15 +292,14 @@ class Planner {
                 for (auto const& [s, entry] : states) {
                     Entry as_entry;
                     for (auto const& [axis, index] : entry) as_entry[{axis.dim, entry_copy}] = index;
-                    row.states.push_back(cell(backward, weighted(readout.factor, readout.states[s]), merged(own, as_entry)));
+                    row.states.push_back(cell(weighted(readout.factor, readout.states[s]), merged(own, as_entry)));
                 }
-                row.offset = cell(backward, offset, own);
+                row.offset = cell(offset, own);
                 result.rows.push_back(std::move(row));
             }
             plan.readouts.push_back(std::move(result));
         }
-        plan.backward = backward.take();
-        plan.forward = forward.take();
+        plan.pass = builder.take();
         return plan;
     }
 

@@ -185,9 +185,9 @@ enum class PlanMethod : std::uint8_t { Joint, Sweep, Markov };
 
 /// One recurrence entry that a swept block drives: h[t] = coefficient h[t-1] + input, both affine in the block's entries at t.
 struct StateEntry {
-    std::uint32_t coefficient = no_register;         ///< backward pass
-    std::uint32_t input = no_register;               ///< backward pass
-    std::uint32_t coefficient_offset = no_register;  ///< forward pass, and those below
+    std::uint32_t coefficient = no_register;
+    std::uint32_t input = no_register;
+    std::uint32_t coefficient_offset = no_register;  ///< coefficient = this + covariates · (the block's entries); likewise input
     std::uint32_t input_offset = no_register;
     std::vector<std::uint32_t> coefficient_covariates;  ///< per entry of the block
     std::vector<std::uint32_t> input_covariates;
@@ -205,8 +205,7 @@ struct ReadoutPlan {
 };
 
 struct SweepPlan {
-    Pass backward;
-    Pass forward;
+    Pass pass;
     std::vector<StateEntry> states;
     std::vector<ReadoutPlan> readouts;
 };

@@ -148,21 +148,19 @@ class PlanPrinter {
     }
 
     void print_sweep(SweepPlan const& sweep) {
-        line(1, "backward");
-        print_pass(2, sweep.backward);
+        line(1, "recurrence, per cell");
+        print_pass(2, sweep.pass);
         for (StateEntry const& state : sweep.states)
-            line(2, fmt::format("state: coefficient {}, input {}", operand(sweep.backward, state.coefficient),
-                                operand(sweep.backward, state.input)));
+            line(2,
+                 fmt::format("state: coefficient {}, input {}", operand(sweep.pass, state.coefficient), operand(sweep.pass, state.input)));
         for (ReadoutPlan const& readout : sweep.readouts)
             for (ReadoutRow const& row : readout.rows)
-                line(2, fmt::format("readout {}: states {}, offset {}", readout.factor, list(sweep.backward, row.states),
-                                    operand(sweep.backward, row.offset)));
-        line(1, "forward");
-        print_pass(2, sweep.forward);
+                line(2, fmt::format("readout {}: states {}, offset {}", readout.factor, list(sweep.pass, row.states),
+                                    operand(sweep.pass, row.offset)));
         for (StateEntry const& state : sweep.states)
-            line(2, fmt::format("state: coefficient {} + {}, input {} + {}", operand(sweep.forward, state.coefficient_offset),
-                                list(sweep.forward, state.coefficient_covariates), operand(sweep.forward, state.input_offset),
-                                list(sweep.forward, state.input_covariates)));
+            line(2, fmt::format("state: coefficient {} + {}, input {} + {}", operand(sweep.pass, state.coefficient_offset),
+                                list(sweep.pass, state.coefficient_covariates), operand(sweep.pass, state.input_offset),
+                                list(sweep.pass, state.input_covariates)));
     }
 
     void print_term(std::string const& title, TermPlan const& term) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels.hpp"
+
 namespace bam {
 
 NormalEquations::NormalEquations(BlockPlan const& block, Inputs const& inputs, Factors const& factors) : factors_(factors) {
@@ -79,17 +81,8 @@ void NormalEquations::accumulate() {
 }
 
 void NormalEquations::add_rows(Sum& sum, PassRunner const& runner, std::size_t n) {
-    auto const rows = static_cast<Eigen::Index>(n);
-    auto const k = sum.moments.rows();
-    Eigen::OuterStride<> const stride(static_cast<Eigen::Index>(runner.capacity()));
-    for (std::uint32_t start : sum.starts) {
-        Eigen::Map<Eigen::MatrixXd const, 0, Eigen::OuterStride<>> const columns(runner.at(start), rows, k, stride);
-        if (k == 1) {
-            sum.moments(0, 0) += columns.col(0).squaredNorm();  // rankUpdate takes a 1 x k for a vector of length k (Eigen 3.4.0)
-        } else {
-            sum.moments.selfadjointView<Eigen::Lower>().rankUpdate(columns.transpose());
-        }
-    }
+    auto const k = static_cast<std::size_t>(sum.moments.rows());
+    for (std::uint32_t start : sum.starts) add_gram(sum.moments.data(), runner.at(start), runner.capacity(), k, n);
 }
 
 void NormalEquations::scatter(Sum const& sum, double precision) {

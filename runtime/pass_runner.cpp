@@ -6,23 +6,25 @@
 namespace bam {
 namespace {
 
-template <class F>
-void binary(double* out, double const* a, bool a_is_one, double const* b, bool b_is_one, std::size_t n, F f) {
-    if (a_is_one) {
-        double const x = *a;
-        for (std::size_t i = 0; i < n; ++i) f(out[i], x, b[i]);
-    } else if (b_is_one) {
-        double const y = *b;
-        for (std::size_t i = 0; i < n; ++i) f(out[i], a[i], y);
-    } else {
-        for (std::size_t i = 0; i < n; ++i) f(out[i], a[i], b[i]);
-    }
+/// Whether the instruction adds to, or is, a sum of products of its operands.
+bool is_sum(Pass const& pass, Instruction const& instruction) {
+    Extent const extent = pass.registers[instruction.out].extent;
+    Extent const from = pass.registers[instruction.a].extent;
+    return instruction.code == Code::Add || instruction.code == Code::Multiply || instruction.code == Code::MultiplyAdd ||
+           (instruction.code == Code::Copy && (from == extent || from == Extent::One));
 }
 
 template <class F>
 void unary(double* out, double const* a, bool a_is_one, std::size_t n, F f) {
     for (std::size_t i = 0; i < n; ++i) out[i] = f(a[a_is_one ? 0 : i]);
 }
+
+/// out = c x + u
+void add_product(double* __restrict out, double const* c, double const* x, double const* u, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = c[i] * x[i] + u[i];
+}
+
+constexpr double one = 1;
 
 }  // namespace
 
@@ -100,12 +102,39 @@ PassRunner::PassRunner(Pass const& pass, Inputs const& inputs, std::vector<std::
         }
     }
     for (Lagged const& l : lagged_) pointers_[l.source.reg] = l.values.data();
-    for (Instruction const& instruction : pass.instructions) {
-        Extent const extent = pass.registers[instruction.out].extent;
-        bool const is_once = extent == Extent::One || extent == Extent::Sequence;
-        (is_once ? once_ : chunked_).push_back(instruction);
-        if (!is_once) carries_.emplace_back(instruction.code == Code::Scan ? grid_.sequences : 0);
+    one_ = static_cast<std::uint32_t>(pointers_.size());
+    pointers_.push_back(&one);
+    for (Instruction const& instruction : pass.instructions) add_operation(instruction);
+}
+
+/// Instructions that add to one register, one after another, are one sum.
+void PassRunner::add_operation(Instruction const& instruction) {
+    Extent const extent = pass_.registers[instruction.out].extent;
+    auto& operations = extent == Extent::One || extent == Extent::Sequence ? once_ : chunked_;
+    if (!is_sum(pass_, instruction)) {
+        operations.push_back({instruction, extent, {}, std::vector<double>(instruction.code == Code::Scan ? grid_.sequences : 0)});
+        return;
     }
+    bool const is_product = instruction.code == Code::Multiply || instruction.code == Code::MultiplyAdd;
+    bool const adds = instruction.code == Code::MultiplyAdd || (instruction.code == Code::Add && instruction.a == instruction.out);
+    bool const goes_on = adds && !operations.empty() && operations.back().instruction.out == instruction.out;
+    if (!goes_on) operations.push_back({{adds ? Code::MultiplyAdd : Code::Multiply, instruction.out, 0, 0}, extent, {}, {}});
+    auto& summands = operations.back().summands;
+    if (is_product) {
+        summands.push_back(summand(extent, instruction.a, instruction.b));
+        return;
+    }
+    if (!adds) summands.push_back(summand(extent, instruction.a, one_));
+    if (instruction.code == Code::Add) summands.push_back(summand(extent, instruction.b, one_));
+}
+
+Summand PassRunner::summand(Extent extent, std::uint32_t a, std::uint32_t b) const {
+    auto is_number = [&](std::uint32_t reg) { return reg == one_ || (is_one(reg) && extent != Extent::One); };
+    if (is_number(a) && is_number(b)) return {Summand::Form::Constant, a, b};
+    if (b == one_) return {Summand::Form::Single, a, b};
+    if (is_number(a)) return {Summand::Form::Scaled, a, b};
+    if (is_number(b)) return {Summand::Form::Scaled, b, a};
+    return {Summand::Form::Product, a, b};
 }
 
 std::size_t PassRunner::size(Chunk const& chunk, Extent extent) const {
@@ -138,7 +167,7 @@ void PassRunner::fill_lagged() {
 void PassRunner::begin() {
     fill_lagged();
     Chunk const all{0, grid_.steps, 0, grid_.cells()};
-    for (Instruction const& instruction : once_) execute(instruction, all, size(all, pass_.registers[instruction.out].extent));
+    for (Operation& operation : once_) execute(operation, all);
 }
 
 void PassRunner::run(Chunk const& chunk) {
@@ -148,29 +177,21 @@ void PassRunner::run(Chunk const& chunk) {
     for (Lagged const& lagged : lagged_) {
         pointers_[lagged.source.reg] = lagged.values.data() + (lagged.source.extent == Extent::Time ? chunk.first_step : chunk.first_cell);
     }
-    for (std::size_t i = 0; i < chunked_.size(); ++i) {
-        Instruction const& instruction = chunked_[i];
-        if (instruction.code == Code::Scan) {
-            scan(instruction, chunk, carries_[i]);
-        } else {
-            execute(instruction, chunk, size(chunk, pass_.registers[instruction.out].extent));
-        }
-    }
+    for (Operation& operation : chunked_) execute(operation, chunk);
 }
 
-void PassRunner::execute(Instruction const& instruction, Chunk const& chunk, std::size_t n) {
+void PassRunner::execute(Operation& operation, Chunk const& chunk) {
+    Instruction const& instruction = operation.instruction;
+    std::size_t const n = size(chunk, operation.extent);
     double* const out = outs_[instruction.out];
     double const* const a = pointers_[instruction.a];
-    double const* const b = pointers_[instruction.b];
     bool const a_is_one = is_one(instruction.a);
-    bool const b_is_one = is_one(instruction.b);
-    if (pass_.registers[instruction.out].extent == Extent::One) n = 1;
     switch (instruction.code) {
-        case Code::Copy: copy(instruction, chunk, n); break;
-        case Code::Add: binary(out, a, a_is_one, b, b_is_one, n, [](double& o, double x, double y) { o = x + y; }); break;
-        case Code::Multiply: binary(out, a, a_is_one, b, b_is_one, n, [](double& o, double x, double y) { o = x * y; }); break;
-        case Code::MultiplyAdd: binary(out, a, a_is_one, b, b_is_one, n, [](double& o, double x, double y) { o += x * y; }); break;
-        case Code::Scan:
+        case Code::Copy: copy(instruction, chunk); break;
+        case Code::Add:
+        case Code::Multiply: sum_products(out, false, operation.summands, pointers_.data(), n); break;
+        case Code::MultiplyAdd: sum_products(out, true, operation.summands, pointers_.data(), n); break;
+        case Code::Scan: scan(instruction, chunk, operation.carry); break;
         case Code::Shift: break;
         case Code::Exp: unary(out, a, a_is_one, n, [](double x) { return std::exp(x); }); break;
         case Code::Log: unary(out, a, a_is_one, n, [](double x) { return std::log(x); }); break;
@@ -180,26 +201,19 @@ void PassRunner::execute(Instruction const& instruction, Chunk const& chunk, std
     }
 }
 
-/// out = a, spread from a's extent to out's.
-void PassRunner::copy(Instruction const& instruction, Chunk const& chunk, std::size_t n) {
+/// out = a, spread over sequences or over time.
+void PassRunner::copy(Instruction const& instruction, Chunk const& chunk) {
     double* out = outs_[instruction.out];
     double const* a = pointers_[instruction.a];
     Extent const from = pass_.registers[instruction.a].extent;
-    Extent const to = pass_.registers[instruction.out].extent;
-    if (from == Extent::One) {
-        std::fill_n(out, n, *a);
-    } else if (from == to) {
-        std::copy_n(a, n, out);
-    } else {
-        for (std::size_t t = chunk.first_step; t < chunk.last_step; ++t) {
-            std::size_t const lanes = grid_.lanes(t);
-            if (from == Extent::Time) {
-                std::fill_n(out, lanes, *a++);
-            } else {
-                std::copy_n(a, lanes, out);
-            }
-            out += lanes;
+    for (std::size_t t = chunk.first_step; t < chunk.last_step; ++t) {
+        std::size_t const lanes = grid_.lanes(t);
+        if (from == Extent::Time) {
+            std::fill_n(out, lanes, *a++);
+        } else {
+            std::copy_n(a, lanes, out);
         }
+        out += lanes;
     }
 }
 
@@ -215,7 +229,7 @@ void PassRunner::scan(Instruction const& instruction, Chunk const& chunk, std::v
         if (t == 0) {
             std::copy_n(u, width, out);
         } else {
-            for (std::size_t i = 0; i < width; ++i) out[i] = c[i] * previous[i] + u[i];
+            add_product(out, c, previous, u, width);
         }
         previous = out;
         out += width;

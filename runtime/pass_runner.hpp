@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bind.hpp"
+#include "kernels.hpp"
 #include "plan.hpp"
 #include "state.hpp"
 
@@ -48,10 +49,19 @@ class PassRunner {
     Pass const& pass() const { return pass_; }
 
   private:
+    /// An instruction, or several that add up to one sum of products; its code is then Multiply, or MultiplyAdd if it adds to `out`.
+    struct Operation {
+        Instruction instruction;
+        Extent extent;
+        std::vector<Summand> summands;
+        std::vector<double> carry;  ///< of a Scan: its last row
+    };
     std::size_t size(Chunk const& chunk, Extent extent) const;
     void fill_lagged();
-    void execute(Instruction const& instruction, Chunk const& chunk, std::size_t n);
-    void copy(Instruction const& instruction, Chunk const& chunk, std::size_t n);
+    void add_operation(Instruction const& instruction);
+    Summand summand(Extent extent, std::uint32_t a, std::uint32_t b) const;
+    void execute(Operation& operation, Chunk const& chunk);
+    void copy(Instruction const& instruction, Chunk const& chunk);
     void scan(Instruction const& instruction, Chunk const& chunk, std::vector<double>& carry);
 
     struct Input {
@@ -74,9 +84,9 @@ class PassRunner {
     std::vector<double const*> pointers_;  ///< per register, for the current chunk
     std::vector<Input> inputs_;            ///< registers that move with the chunk
     std::vector<Lagged> lagged_;
-    std::vector<Instruction> once_;  ///< of extent One and Sequence
-    std::vector<Instruction> chunked_;
-    std::vector<std::vector<double>> carries_;  ///< per instruction of chunked_: a Scan's last row
+    std::uint32_t one_ = 0;        ///< beyond the pass's registers: holds 1
+    std::vector<Operation> once_;  ///< of extent One and Sequence
+    std::vector<Operation> chunked_;
 };
 
 }  // namespace bam

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "block_sampler.hpp"
+#include "kernels.hpp"
 
 namespace bam {
 namespace {
@@ -22,8 +23,7 @@ class SweepSampler : public BlockSampler {
           factors_(context.factors),
           values_(context.state.values[context.block.variable]),
           priors_(context.plan, context.block, context.inputs, context.factors),
-          backward_(plan_.backward, context.inputs, {}, has_scan(plan_.backward)),
-          forward_(plan_.forward, context.inputs),
+          runner_(plan_.pass, context.inputs, {}, has_scan(plan_.pass)),
           components_(context.block.groups.front()),
           relaxation_(context.relaxation) {
         std::size_t const states = plan_.states.size();
@@ -38,6 +38,7 @@ class SweepSampler : public BlockSampler {
         carry_information_.resize(pairs_.size() * lanes);
         carry_linear_.resize(states * lanes);
         for (auto* buffer : {&state_, &base_}) buffer->resize(states * lanes);
+        zeros_.resize(lanes);
         d_ = components_.size();
         for (auto* buffer : {&tangent_, &product_}) buffer->resize(states * d_ * lanes);
         lane_sums_.resize((d_ * (d_ + 1) / 2 + d_) * lanes);
@@ -79,10 +80,10 @@ class SweepSampler : public BlockSampler {
         std::fill(linear_.begin(), linear_.end(), 0.0);
         std::fill(carry_information_.begin(), carry_information_.end(), 0.0);
         std::fill(carry_linear_.begin(), carry_linear_.end(), 0.0);
-        backward_.begin();
-        auto const chunks = backward_.chunks();
+        runner_.begin();
+        auto const chunks = runner_.chunks();
         for (std::size_t k = chunks.size(); k-- > 0;) {
-            backward_.run(chunks[k]);
+            runner_.run(chunks[k]);
             add_readouts(chunks[k]);
             for (std::size_t t = chunks[k].last_step; t-- > chunks[k].first_step;) step_back(t, chunks[k]);
         }
@@ -104,61 +105,58 @@ class SweepSampler : public BlockSampler {
         }
     }
 
-    void add_product(std::uint32_t a, std::uint32_t b, double scale, double* out, std::size_t n) const {
+    void add_product(std::uint32_t a, std::uint32_t b, double scale, double* __restrict out, std::size_t n) const {
         if (a == no_register || b == no_register) return;
-        double const* x = backward_.at(a);
-        double const* y = backward_.at(b);
+        double const* x = runner_.at(a);
+        double const* y = runner_.at(b);
         for (std::size_t i = 0; i < n; ++i) out[i] += scale * x[i] * y[i];
     }
 
+    /// Takes what step t + 1 handed down into S and r of step t, and leaves what step t hands down to t - 1.
     void step_back(std::size_t t, Chunk const& chunk) {
         std::size_t const lanes = grid_.lanes(t);
         std::size_t const cell = grid_.offsets[t];
         std::size_t const local = cell - chunk.first_cell;
         std::size_t const width = grid_.sequences;
-        for (std::size_t p = 0; p < pairs_.size(); ++p) add(carry_information_.data() + p * width, information(p) + cell, lanes);
         for (std::size_t i = 0; i < plan_.states.size(); ++i) {
-            double* g = carry_linear_.data() + i * width;
-            add(g, linear(i) + cell, lanes);
-            std::copy_n(linear(i) + cell, lanes, g);
+            double* __restrict r = linear(i) + cell;
+            double* __restrict g = carry_linear_.data() + i * width;
+            for (std::size_t lane = 0; lane < lanes; ++lane) g[lane] = r[lane] += g[lane];
         }
         // g = r - S u, then both go through the coefficients.
         for (std::size_t p = 0; p < pairs_.size(); ++p) {
             auto const [i, j] = pairs_[p];
-            double const* s = information(p) + cell;
-            subtract_product(s, plan_.states[j].input, local, carry_linear_.data() + i * width, lanes);
-            if (i != j) subtract_product(s, plan_.states[i].input, local, carry_linear_.data() + j * width, lanes);
-            double const* ci = at(backward_, plan_.states[i].coefficient, local);
-            double const* cj = at(backward_, plan_.states[j].coefficient, local);
-            double* carry = carry_information_.data() + p * width;
-            for (std::size_t s_lane = 0; s_lane < lanes; ++s_lane) carry[s_lane] = ci && cj ? ci[s_lane] * cj[s_lane] * s[s_lane] : 0;
+            double* __restrict s = information(p) + cell;
+            double* __restrict handed_down = carry_information_.data() + p * width;
+            double* __restrict gi = carry_linear_.data() + i * width;
+            double* __restrict gj = carry_linear_.data() + j * width;
+            double const* ui = at(plan_.states[i].input, local);
+            double const* uj = at(plan_.states[j].input, local);
+            double const* ci = at(plan_.states[i].coefficient, local);
+            double const* cj = at(plan_.states[j].coefficient, local);
+            for (std::size_t lane = 0; lane < lanes; ++lane) {
+                s[lane] += handed_down[lane];
+                handed_down[lane] = ci[lane] * cj[lane] * s[lane];
+            }
+            for (std::size_t lane = 0; lane < lanes; ++lane) gi[lane] -= s[lane] * uj[lane];
+            if (i == j) continue;
+            for (std::size_t lane = 0; lane < lanes; ++lane) gj[lane] -= s[lane] * ui[lane];
         }
         for (std::size_t i = 0; i < plan_.states.size(); ++i) {
-            double const* c = at(backward_, plan_.states[i].coefficient, local);
-            double* g = carry_linear_.data() + i * width;
-            for (std::size_t lane = 0; lane < lanes; ++lane) g[lane] = c ? c[lane] * g[lane] : 0;
+            double const* c = at(plan_.states[i].coefficient, local);
+            double* __restrict g = carry_linear_.data() + i * width;
+            for (std::size_t lane = 0; lane < lanes; ++lane) g[lane] *= c[lane];
         }
     }
 
-    static void add(double const* carry, double* out, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i) out[i] += carry[i];
-    }
-
-    void subtract_product(double const* s, std::uint32_t input, std::size_t local, double* out, std::size_t n) const {
-        double const* u = at(backward_, input, local);
-        if (u == nullptr) return;
-        for (std::size_t i = 0; i < n; ++i) out[i] -= s[i] * u[i];
-    }
-
-    static double const* at(PassRunner const& runner, std::uint32_t reg, std::size_t local) {
-        return reg == no_register ? nullptr : runner.at(reg) + local;
-    }
+    /// Where a step begins; zeros for what is zero by structure.
+    double const* at(std::uint32_t reg, std::size_t local) const { return reg == no_register ? zeros_.data() : runner_.at(reg) + local; }
 
     void run_forward(NormalSource& normals) {
         std::fill(state_.begin(), state_.end(), 0.0);
-        forward_.begin();
-        for (Chunk const& chunk : forward_.chunks()) {
-            forward_.run(chunk);
+        for (Chunk const& chunk : runner_.chunks()) {
+            // The first chunk is the one that the way back ran last; what is read of it does not depend on the block.
+            if (chunk.first_step > 0) runner_.run(chunk);
             for (std::size_t t = chunk.first_step; t < chunk.last_step; ++t) step_forward(t, grid_.offsets[t] - chunk.first_cell, normals);
         }
     }
@@ -170,11 +168,9 @@ class SweepSampler : public BlockSampler {
         for (std::size_t i = 0; i < states; ++i) {
             StateEntry const& entry = plan_.states[i];
             double const* h = state_.data() + i * width;
-            affine(base_.data() + i * width, at(forward_, entry.coefficient_offset, local), h, at(forward_, entry.input_offset, local),
-                   lanes);
+            affine(base_.data() + i * width, entry.coefficient_offset, h, entry.input_offset, local, lanes);
             for (std::size_t a = 0; a < d_; ++a) {
-                affine(tangent_.data() + (i * d_ + a) * width, at(forward_, entry.coefficient_covariates[a], local), h,
-                       at(forward_, entry.input_covariates[a], local), lanes);
+                affine(tangent_.data() + (i * d_ + a) * width, entry.coefficient_covariates[a], h, entry.input_covariates[a], local, lanes);
             }
         }
         if (t >= variable_.first_step) {
@@ -182,29 +178,33 @@ class SweepSampler : public BlockSampler {
             bool const is_shared = variable_.extent == Extent::Time;
             for (std::size_t lane = 0; lane < (is_shared ? 1 : lanes); ++lane) draw_one(is_shared ? t : grid_.cell(lane, t), lane, normals);
         }
+        // The state becomes base + T θ.
         for (std::size_t i = 0; i < states; ++i) {
-            double* h = state_.data() + i * width;
-            std::copy_n(base_.data() + i * width, lanes, h);
+            double* __restrict h = base_.data() + i * width;
             for (std::size_t a = 0; a < d_; ++a) {
                 double const* tangent = tangent_.data() + (i * d_ + a) * width;
                 double const* theta = values_.data() + components_[a] * grid_.size(variable_.extent);
-                for (std::size_t lane = 0; lane < lanes; ++lane) {
-                    h[lane] += tangent[lane] * theta[variable_.extent == Extent::Time ? t : grid_.cell(lane, t)];
+                if (variable_.extent == Extent::Time) {
+                    for (std::size_t lane = 0; lane < lanes; ++lane) h[lane] += tangent[lane] * theta[t];
+                } else {
+                    for (std::size_t lane = 0; lane < lanes; ++lane) h[lane] += tangent[lane] * theta[grid_.cell(lane, t)];
                 }
             }
         }
+        state_.swap(base_);
     }
 
     /// out = c h + u, either of which may be zero by structure
-    static void affine(double* out, double const* c, double const* h, double const* u, std::size_t n) {
-        if (c && u) {
-            for (std::size_t i = 0; i < n; ++i) out[i] = c[i] * h[i] + u[i];
-        } else if (c) {
-            for (std::size_t i = 0; i < n; ++i) out[i] = c[i] * h[i];
-        } else if (u) {
+    void affine(double* __restrict out, std::uint32_t coefficient, double const* h, std::uint32_t input, std::size_t local,
+                std::size_t n) const {
+        double const* c = at(coefficient, local);
+        double const* u = at(input, local);
+        if (coefficient == no_register) {
             std::copy_n(u, n, out);
+        } else if (input == no_register) {
+            for (std::size_t i = 0; i < n; ++i) out[i] = c[i] * h[i];
         } else {
-            std::fill_n(out, n, 0.0);
+            for (std::size_t i = 0; i < n; ++i) out[i] = c[i] * h[i] + u[i];
         }
     }
 
@@ -223,7 +223,7 @@ class SweepSampler : public BlockSampler {
                 if (i != j) multiply_add(product_.data() + (j * d_ + a) * width, s, tangent_.data() + (i * d_ + a) * width, lanes);
             }
         }
-        double* out = lane_sums_.data();
+        double* __restrict out = lane_sums_.data();
         for (std::size_t a = 0; a < d_; ++a) {
             for (std::size_t b = 0; b <= a; ++b, out += width) {
                 for (std::size_t i = 0; i < states; ++i) {
@@ -241,13 +241,10 @@ class SweepSampler : public BlockSampler {
             }
         }
         if (variable_.extent != Extent::Time) return;
-        for (std::size_t k = 0; k < d_ * (d_ + 1) / 2 + d_; ++k) {
-            double* sums = lane_sums_.data() + k * width;
-            for (std::size_t lane = 1; lane < lanes; ++lane) sums[0] += sums[lane];
-        }
+        for (std::size_t k = 0; k < d_ * (d_ + 1) / 2 + d_; ++k) lane_sums_[k * width] = sum(lane_sums_.data() + k * width, lanes);
     }
 
-    static void multiply_add(double* out, double const* a, double const* b, std::size_t n) {
+    static void multiply_add(double* __restrict out, double const* a, double const* b, std::size_t n) {
         for (std::size_t i = 0; i < n; ++i) out[i] += a[i] * b[i];
     }
 
@@ -277,8 +274,7 @@ class SweepSampler : public BlockSampler {
     Factors const& factors_;
     std::vector<double>& values_;
     Priors priors_;
-    PassRunner backward_;
-    PassRunner forward_;
+    PassRunner runner_;
     std::vector<std::uint32_t> components_;
     Relaxation relaxation_;
     std::vector<Pair> pairs_;
@@ -286,6 +282,7 @@ class SweepSampler : public BlockSampler {
     std::vector<double> information_;                       ///< S: [pair][cell]
     std::vector<double> linear_;                            ///< r: [state][cell]
     std::vector<double> carry_information_, carry_linear_;  ///< [pair or state][sequence]
+    std::vector<double> zeros_;                             ///< [sequence]
     std::vector<double> state_, base_;                      ///< h[t-1], base: [state][sequence]
     std::vector<double> tangent_, product_;                 ///< T, S T: [state][entry][sequence]
     std::vector<double> lane_sums_;                         ///< lower triangle row by row, then linear: [..][sequence]
