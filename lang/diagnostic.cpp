@@ -21,12 +21,6 @@ bool has_error(Diagnostics const& diagnostics) {
 
 namespace {
 
-bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
-
-std::size_t code_points(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) { return !is_continuation(byte); }));
-}
-
 constexpr std::size_t widest_excerpt = 120;  ///< code points of a source line that are shown; lines of tables can be very long
 
 char const* word(Severity severity) {

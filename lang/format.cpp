@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "utf8.hpp"
+
 namespace bam {
 namespace {
 
@@ -19,10 +21,7 @@ constexpr std::size_t widest_line = 100;    ///< columns; what is longer is brok
 constexpr std::size_t widest_aligned = 32;  ///< columns of a left-hand side that others are aligned with
 constexpr std::size_t least_broken = 40;    ///< columns of brackets that are worth breaking
 
-std::size_t width(std::string_view text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
-}
+std::size_t width(std::string_view text) { return code_points(text); }
 
 bool has_newline(std::string_view text) { return text.find_first_of("\r\n") != std::string_view::npos; }
 

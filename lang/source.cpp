@@ -16,6 +16,8 @@
 #include <iterator>
 #include <utility>
 
+#include "utf8.hpp"
+
 namespace bam {
 
 namespace {
@@ -23,29 +25,8 @@ namespace {
 /// A span holds 32-bit offsets, and no model is a hundredth of this.
 constexpr std::size_t longest_model = std::size_t{64} << 20;
 
-bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
-
 Diagnostic error_at(int code, std::string message, Span span, std::string label) {
     return {code, Severity::Error, std::move(message), {{span, std::move(label)}}, {}};
-}
-
-/// Length in bytes of the well-formed UTF-8 sequence at `at` (RFC 3629: shortest form, no surrogates, at most U+10FFFF); 0 if there is
-/// none.
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-    auto const byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U; };
-    auto const tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-    unsigned const lead = byte(0);
-    if (lead < 0x80) return 1;
-    if (lead < 0xC2 || lead > 0xF4 || !tail(1)) return 0;
-    if (lead < 0xE0) return 2;
-    if (!tail(2)) return 0;
-    if (lead < 0xF0) return (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) ? 0 : 3;
-    if (!tail(3)) return 0;
-    return (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F) ? 0 : 4;
-}
-
-std::size_t code_points(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) { return !is_continuation(byte); }));
 }
 
 std::vector<std::size_t> find_line_starts(std::string_view text) {

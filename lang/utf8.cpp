@@ -19,7 +19,7 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
 }
 
 std::size_t code_points(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) { return !is_continuation(byte); }));
 }
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) {

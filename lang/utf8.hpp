@@ -8,6 +8,9 @@
 
 namespace bam {
 
+/// Whether a byte goes on with a sequence that another began.
+inline bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+
 /// Length in bytes of the well-formed UTF-8 sequence at `at` (RFC 3629: shortest form, no surrogates, at most U+10FFFF); 0 if there is
 /// none.
 std::size_t sequence_length(std::string_view text, std::size_t at);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "summary.hpp"
+#include "utf8.hpp"
 
 namespace bam {
 namespace {
@@ -83,12 +84,7 @@ Line line_of(SummaryRow const& row) {
             remark};
 }
 
-std::size_t width_of(std::string const& text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-std::string padding(std::size_t width, std::string const& text) { return std::string(width - std::min(width, width_of(text)), ' '); }
+std::string padding(std::size_t width, std::string const& text) { return std::string(width - std::min(width, code_points(text)), ' '); }
 
 }  // namespace
 
@@ -105,7 +101,7 @@ std::string summary_table(std::vector<SummaryRow> const& rows, bool raw, std::ve
     std::array<std::size_t, headings> widths{};
     std::size_t response_width = 0;
     for (std::size_t k = 0; k < lines.size(); ++k) {
-        for (std::size_t i = 0; i < headings; ++i) widths[i] = std::max(widths[i], width_of(lines[k][i]));
+        for (std::size_t i = 0; i < headings; ++i) widths[i] = std::max(widths[i], code_points(lines[k][i]));
         response_width = std::max(response_width, responses[k].size());
     }
     std::string table;

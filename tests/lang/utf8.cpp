@@ -38,6 +38,9 @@ TEST_CASE("utf8: the offset is that of the first byte that cannot stand there") 
 TEST_CASE("utf8: code points are counted, not bytes") {
     CHECK(code_points("") == 0);
     CHECK(code_points("aé€𝛼") == 4);
+    CHECK(bam::is_continuation('\x80'));
+    CHECK(bam::is_continuation('\xBF'));
+    for (char const byte : {'a', '\x7F', '\xC0', '\xFF'}) CHECK_FALSE(bam::is_continuation(byte));
 }
 
 TEST_CASE("utf8: code points are decoded and bytes that are none become U+FFFD") {
