@@ -93,11 +93,7 @@ class Binder {
     bool check_observed();
     void note_confusable_columns();
 
-    bool is_output(std::size_t v) const {
-        return layout_.variables[v].may_be_missing ||
-               std::any_of(layout_.factors.begin(), layout_.factors.end(),
-                           [&](FactorLayout const& factor) { return factor.is_observation && factor.target == v; });
-    }
+    bool is_output(std::size_t v) const { return bam::is_output(layout_, v); }
     bool may_be_missing(std::size_t v) const {
         return layout_.variables[v].may_be_missing || (options_.outputs_may_be_absent && is_output(v));
     }
@@ -327,6 +323,13 @@ void Binder::note_confusable_columns() {
 
 std::optional<Bound> bind(Layout const& layout, Table const& table, BindOptions const& options, Diagnostics& diagnostics) {
     return Binder(layout, table, options, diagnostics).run();
+}
+
+bool is_output(Layout const& layout, std::size_t v) {
+    return layout.variables[v].kind == VariableKind::Data &&
+           (layout.variables[v].may_be_missing ||
+            std::any_of(layout.factors.begin(), layout.factors.end(),
+                        [&](FactorLayout const& factor) { return factor.is_observation && factor.target == v; }));
 }
 
 }  // namespace bam

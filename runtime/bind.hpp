@@ -60,4 +60,7 @@ struct BindOptions {
 /// without any observed output, steps that look like missing rows, and an unused column whose name is all but that of a used one.
 std::optional<Bound> bind(Layout const& layout, Table const& table, BindOptions const& options, Diagnostics& diagnostics);
 
+/// Data that an observation is of, or that may be missing.
+bool is_output(Layout const& layout, std::size_t variable);
+
 }  // namespace bam

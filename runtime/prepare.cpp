@@ -294,13 +294,6 @@ bool report_unbound(Layout const& layout, Diagnostics& diagnostics) {
 
 }  // namespace
 
-bool is_output(Layout const& layout, std::size_t v) {
-    return layout.variables[v].kind == VariableKind::Data &&
-           (layout.variables[v].may_be_missing ||
-            std::any_of(layout.factors.begin(), layout.factors.end(),
-                        [&](FactorLayout const& factor) { return factor.is_observation && factor.target == v; }));
-}
-
 std::unique_ptr<PreparedTable> prepare(Compiled const& compiled, Source const& text, std::uint32_t source, TableFormat format,
                                        BindOptions const& options, Diagnostics& diagnostics) {
     Layout const* const layout = compiled.layout(diagnostics);

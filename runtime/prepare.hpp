@@ -31,7 +31,4 @@ struct PreparedTable {
 std::unique_ptr<PreparedTable> prepare(Compiled const& compiled, Source const& table, std::uint32_t source, TableFormat format,
                                        BindOptions const& options, Diagnostics& diagnostics);
 
-/// Data that an observation is of, or that may be missing.
-bool is_output(Layout const& layout, std::size_t variable);
-
 }  // namespace bam
