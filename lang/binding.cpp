@@ -305,7 +305,7 @@ class Bindings {
     // ---- what is left ----
 
     void refuse_unbound() {
-        for (DimId dim = 0; dim < model_.dims.size(); ++dim) {
+        for (std::size_t dim = 0; dim < model_.dims.size(); ++dim) {
             Dim const& d = model_.dims[dim];
             bool const is_read = std::any_of(model_.symbols.begin(), model_.symbols.end(), [&](Symbol const& symbol) {
                 return symbol.kind == SymbolKind::Data && std::find(symbol.dims.begin(), symbol.dims.end(), dim) != symbol.dims.end();

@@ -3,13 +3,14 @@
 //   BAM0101  a name defined twice
 //   BAM0102  an unknown name (also in the other parts)
 //   BAM0103  a statement of a sort that its section does not have (also in the other parts)
-//   BAM0104  the role or the size of a dim
+//   BAM0104  the role or the size of a dim, or one too many
 //   BAM0105  the dims of a declaration
 //   BAM0510  --dim for something that is no labelled dim
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "workspace.hpp"
 
@@ -22,6 +23,7 @@ using tree::Statement;
 using tree::StatementKind;
 
 constexpr double largest_dim = 1e5;
+constexpr std::size_t most_dims = 1000;  ///< a DimId holds more
 
 class Declaring {
   public:
@@ -70,6 +72,11 @@ class Declaring {
     void add_dim(Statement const& s) {
         if (s.kind == StatementKind::Sample || s.kind == StatementKind::Fixed || s.missing || s.lhs.kind != ExprKind::Name) {
             workspace_.error(103, s.span, "this does not declare a dim", "", {"a dim is `feat`, `unit = 2`, `time t` or `sequence seq`"});
+            return;
+        }
+        if (model_.dims.size() == most_dims) {
+            if (!std::exchange(has_too_many_dims_, true))
+                workspace_.error(104, s.span, fmt::format("a model has at most {} dims", most_dims), "this is one more");
             return;
         }
         Dim dim;
@@ -335,6 +342,7 @@ class Declaring {
 
     Workspace& workspace_;
     Model& model_;
+    bool has_too_many_dims_ = false;
 };
 
 }  // namespace

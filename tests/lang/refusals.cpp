@@ -262,6 +262,12 @@ TEST_CASE("refusals: a circle is printed") {
     CHECK(checked.diagnostics.at(0).labels.size() == 4);
 }
 
+TEST_CASE("refusals: no model has more dims than there are ids of them") {
+    std::string dims = "dims { sequence seq";
+    for (int i = 1; i < 70000; ++i) dims += "; d" + std::to_string(i);
+    check_refused({104, dims + " }\ndata { z[seq] }", "d1000"});
+}
+
 TEST_CASE("refusals: no expression grows without end") {
     std::string sums = "(diag(b) + M)";
     std::string powers = "c";
