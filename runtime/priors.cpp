@@ -9,11 +9,7 @@
 namespace bam {
 
 Priors::Priors(Plan const& plan, BlockPlan const& block, Inputs const& inputs, Factors const& factors)
-    : plan_(plan),
-      factors_(factors),
-      grid_(inputs.bound.grid),
-      variable_(plan.layout.variables[block.variable]),
-      size_(grid_.size(variable_.extent)) {
+    : factors_(factors), grid_(inputs.bound.grid), variable_(plan.layout.variables[block.variable]), size_(grid_.size(variable_.extent)) {
     auto is_parameter = [&](Register const& reg) {
         return reg.from == From::Variable && plan.layout.variables[reg.index].kind != VariableKind::Data;
     };

@@ -37,7 +37,6 @@ class Priors {
     };
     void read(Source& source);
 
-    Plan const& plan_;
     Factors const& factors_;
     Grid const& grid_;
     Variable const& variable_;
