@@ -1,4 +1,4 @@
-// Degree of a term in a block: 0 for what does not mention it, the maximum over sums, the sum over products (math.md, section 3).
+// Degree of a term in a block: 0 for what does not mention it, the maximum over sums, the sum over products (math.md, 3. What is proved).
 #include <algorithm>
 #include <unordered_map>
 

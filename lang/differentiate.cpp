@@ -1,6 +1,6 @@
 // The exact derivative of a term in a leaf of degree one: sums differentiate by summand, products by factor, a recurrence whose coefficient
-// does not hold the leaf is linear in its input. What comes out is the tangent program of math.md, section 3, with every Delta already
-// removed that can be.
+// does not hold the leaf is linear in its input. What comes out is the tangent program (math.md, 4. The conditional), with every Delta
+// already removed that can be.
 #include <unordered_map>
 
 #include "passes.hpp"

@@ -1,5 +1,6 @@
-// Blocks over time coupled to the step before: precision block tridiagonal, with diagonal D[t] and couplings E[t] between t and t-1. One
-// Cholesky sweep forward and one substitution back draw all steps jointly in O(T d^3) (Rue and Held 2005, section 2.4):
+// Blocks over time coupled to the step before (math.md, 6. Levels): precision block tridiagonal, with diagonal D[t] and couplings E[t]
+// between t and t-1. One Cholesky sweep forward and one substitution back draw all steps jointly in O(T d^3) (Rue and Held 2005,
+// section 2.4):
 //     B[t] = E[t] inv(L[t-1])',   L[t] L[t]' = D[t] - B[t] B[t]',   v[t] = inv(L[t]) (η[t] - B[t] v[t-1])
 //     θ[t] = inv(L[t])' (v[t] + z[t] - B[t+1]' θ[t+1])
 #include <Eigen/Cholesky>

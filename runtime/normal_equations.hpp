@@ -1,5 +1,5 @@
-// The normal equations of a block: sums over cells of weighted products of covariates, one system per group and per index of the block's
-// extent.
+// The normal equations of a block without sequence or time dim (math.md, 4. The conditional): sums over cells of weighted products of
+// covariates, one system per group.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,7 +12,7 @@
 
 namespace bam {
 
-/// Systems of a block with Extent::One. precision is the lower triangle; linear = -J'W offset.
+/// precision is the lower triangle; linear = -J'W offset.
 class NormalEquations {
   public:
     NormalEquations(BlockPlan const& block, Inputs const& inputs, Factors const& factors);

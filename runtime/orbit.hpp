@@ -1,5 +1,5 @@
-// Moves along what the likelihood cannot see (math.md, section 5): only the priors of two blocks change, so each move costs a few products
-// of their size and is exact. On raw weights they bring orders of magnitude in effective draws.
+// Moves along what the likelihood cannot see (math.md, 8. What the likelihood cannot see): only the priors of two blocks change, so each
+// move costs a few products of their size and is exact. On raw weights they bring orders of magnitude in effective draws.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Scales: their full conditionals, their prior densities, and where a chain starts them.
+// Scales (math.md, 7. Scales): their full conditionals, their prior densities, and where a chain starts them.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Blocks over time inside a recurrence h[t] = c[t] h[t-1] + u[t] (math.md, section 2), all steps in one backward and one forward pass.
+// Blocks over time inside a recurrence h[t] = c[t] h[t-1] + u[t] (math.md, 5. Decays), all steps in one backward and one forward pass.
 //
 // Backward, with the current values: what the cells from t on say of h[t] is exp(-(h' S h) / 2 + r' h), with
 //     S[t] = C' W C + c[t+1] S[t+1] c[t+1]

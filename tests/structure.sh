@@ -1,5 +1,5 @@
 #!/bin/bash
-# What may include what, names that say nothing, golden files without a case. docs/architecture.md says why.
+# What may include what, names that say nothing, sections that are cited, golden files without a case. docs/architecture.md says why.
 #
 #     structure.sh ROOT
 set -euo pipefail
@@ -56,6 +56,12 @@ while read -r place; do
     refuse "$place" "no get_, Manager, Impl, Util, Base, Helper"
 done < <(grep -nHEo '(^|[ *&:])get_[a-z_]*\(|\b(class|struct|enum|using|namespace) +[A-Za-z_]*(Manager|Impl|Utils?|Base|Helper)\b' \
     lang/*.?pp runtime/*.?pp include/bam/*.hpp tests/*.?pp tests/*/*.?pp || true)
+
+# A comment cites math.md by the number and the title of a section, so that it is known when sections are numbered anew.
+while IFS=: read -r file line cited; do
+    section=${cited#*math.md, }
+    grep -qF "## $section" docs/math.md || refuse "$file:$line" "docs/math.md has no section that begins with '$section'"
+done < <(grep -nHoE 'math\.md,[^,):]*' lang/*.?pp runtime/*.?pp include/bam/*.hpp tests/*.?pp tests/*/*.?pp || true)
 
 for file in tests/golden/*/*.{expected,fixed}; do
     [[ -e ${file%.*}.bam ]] || refuse "$file" "its case is gone"
