@@ -79,28 +79,26 @@ class Simulator {
         bool const over_sequences = extent == Extent::Sequence || extent == Extent::Cell;
         auto const entries = numbering_.entries(numbering_.labelled(id), 0);
         if (!over_time && t > 0) return;
-        {
-            std::size_t const lanes = extent == Extent::Cell ? grid.lanes(t) : (over_sequences ? grid.sequences : 1);
-            for (std::size_t s = 0; s < lanes; ++s) {
-                std::size_t const index = extent == Extent::Cell ? grid.cell(s, t) : (extent == Extent::Time ? t : s);
-                for (std::size_t f = 0; f < model.factors.size(); ++f) {
-                    Factor const& factor = model.factors[f];
-                    if (factor.target != id || factor.spread == Spread::Flat) continue;
-                    std::vector<double> const noise = factor.spread == Spread::Covariance ? correlated(factor) : std::vector<double>{};
-                    for (std::size_t c = 0; c < entries.size(); ++c) {
-                        if (!study_.problem.masks[f].empty() && study_.problem.masks[f][c * size + index] == 0) continue;
-                        double const mean = oracle_.value(factor.mean, entries[c], s, t, state);
-                        double e = 0;
-                        if (noise.empty()) {
-                            double const spread = oracle_.value(factor.scale, entries[c], s, t, state);
-                            e = normal() *
-                                (factor.spread == Spread::Sd ? spread : std::sqrt(factor.spread == Spread::Variance ? spread : 1 / spread));
-                        } else {
-                            if (c % noise.size() == 0 && c > 0) refresh(factor);
-                            e = (c < noise.size() ? noise : again_)[c % noise.size()];
-                        }
-                        values[c * size + index] = mean + e;
+        std::size_t const lanes = extent == Extent::Cell ? grid.lanes(t) : (over_sequences ? grid.sequences : 1);
+        for (std::size_t s = 0; s < lanes; ++s) {
+            std::size_t const index = extent == Extent::Cell ? grid.cell(s, t) : (extent == Extent::Time ? t : s);
+            for (std::size_t f = 0; f < model.factors.size(); ++f) {
+                Factor const& factor = model.factors[f];
+                if (factor.target != id || factor.spread == Spread::Flat) continue;
+                std::vector<double> const noise = factor.spread == Spread::Covariance ? correlated(factor) : std::vector<double>{};
+                for (std::size_t c = 0; c < entries.size(); ++c) {
+                    if (!study_.problem.masks[f].empty() && study_.problem.masks[f][c * size + index] == 0) continue;
+                    double const mean = oracle_.value(factor.mean, entries[c], s, t, state);
+                    double e = 0;
+                    if (noise.empty()) {
+                        double const spread = oracle_.value(factor.scale, entries[c], s, t, state);
+                        e = normal() *
+                            (factor.spread == Spread::Sd ? spread : std::sqrt(factor.spread == Spread::Variance ? spread : 1 / spread));
+                    } else {
+                        if (c % noise.size() == 0 && c > 0) refresh(factor);
+                        e = (c < noise.size() ? noise : again_)[c % noise.size()];
                     }
+                    values[c * size + index] = mean + e;
                 }
             }
         }
