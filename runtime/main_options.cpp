@@ -186,35 +186,57 @@ void add_fit(CLI::App& app, Options& options) {
     add_format(app, options);
 }
 
+void add_check(CLI::App& app, Options& options) {
+    add_data_options(app, options, "A table that the model has to fit; - is standard input");
+    add_model_options(app, options);
+    add_value(app, "--dump", "parse|check|plan", "Print what this stage of the compiler leaves",
+              [&](std::string const& flag, std::string const& text) {
+                  options.dump = to_choice<Stage>(flag, text, {{"parse", Stage::Parse}, {"check", Stage::Check}, {"plan", Stage::Plan}});
+              });
+    add_format(app, options);
+}
+
+void add_explain(CLI::App& app, Options& options) {
+    add_value(app, "--block", "NAME", "Of one block only", [&](std::string const&, std::string const& text) { options.block = text; });
+    app.add_flag("--symmetry", options.symmetry, "Instead, the changes of the parameters that no output can see");
+    add_model_options(app, options);
+    add_format(app, options);
+}
+
+void add_samplers(CLI::App& app, Options& options) {
+    add_data_options(app, options, "The table, as CSV; - is standard input");
+    add_model_options(app, options);
+    add_format(app, options);
+}
+
+void add_predict(CLI::App& app, Options& options) {
+    add_data_options(app, options, "The new table, as CSV; - is standard input");
+    add_value(app, "-o,--output", "FILE", "Where to write; without it, standard output",
+              [&](std::string const&, std::string const& text) { options.output = to_path("-o", text); });
+    add_format(app, options);
+    add_value(app, "--seed", "N", "Of the random numbers (that of the run)", [&](std::string const& flag, std::string const& text) {
+        options.seed = to_number<std::uint64_t>(flag, text, 0, std::numeric_limits<std::uint64_t>::max());
+    });
+}
+
+void add_summary(CLI::App& app, Options& options) {
+    app.add_flag("--raw", options.raw, "Show weights that are not identified, and means of outputs");
+    app.add_flag("--strict", options.strict, "End with 2 if the draws have not converged");
+    add_format(app, options);
+}
+
+void add_fmt(CLI::App& app, Options& options) {
+    app.add_flag("--check", options.check, "Change nothing; print the files that would change, and end with 1 if there are any");
+}
+
 std::vector<Verb> const& verbs() {
     static std::vector<Verb> const list{
         {"check", "Say whether models are sound, what they are about, and what is identified", "MODEL...", 1, 100000,
-         "  bam check models/attention.bam --priors fading\n  bam check bakery.bam --data bakery.csv",
-         [](CLI::App& app, Options& options) {
-             add_data_options(app, options, "A table that the model has to fit; - is standard input");
-             add_model_options(app, options);
-             add_value(
-                 app, "--dump", "parse|check|plan", "Print what this stage of the compiler leaves",
-                 [&](std::string const& flag, std::string const& text) {
-                     options.dump = to_choice<Stage>(flag, text, {{"parse", Stage::Parse}, {"check", Stage::Check}, {"plan", Stage::Plan}});
-                 });
-             add_format(app, options);
-         }},
+         "  bam check models/attention.bam --priors fading\n  bam check bakery.bam --data bakery.csv", add_check},
         {"explain", "Print the full conditionals as mathematics", "MODEL", 1, 1, "  bam explain models/attention.bam --block W_k",
-         [](CLI::App& app, Options& options) {
-             add_value(app, "--block", "NAME", "Of one block only",
-                       [&](std::string const&, std::string const& text) { options.block = text; });
-             app.add_flag("--symmetry", options.symmetry, "Instead, the changes of the parameters that no output can see");
-             add_model_options(app, options);
-             add_format(app, options);
-         }},
+         add_explain},
         {"samplers", "Print what a sweep does, a line each: number, method, what is drawn", "MODEL", 1, 1,
-         "  bam samplers bakery.bam --data bakery.csv",
-         [](CLI::App& app, Options& options) {
-             add_data_options(app, options, "The table, as CSV; - is standard input");
-             add_model_options(app, options);
-             add_format(app, options);
-         }},
+         "  bam samplers bakery.bam --data bakery.csv", add_samplers},
         {"fit", "Draw from the posterior of a model given a table", "MODEL", 1, 1,
          "  bam fit models/attention.bam --data theoph.csv -o run\n  bam fit bakery.bam --data bakery.csv --priors known.bam --seed 7\n  "
          "bam fit bakery.bam --data bakery.csv --backend vi --linear-response",
@@ -225,26 +247,9 @@ std::vector<Verb> const& verbs() {
          "has to be there from its beginning. New parameters, of a sequence or of a later step, are drawn from\n"
          "their prior given those of the run: outputs that the new table has do not teach anything about them.\n"
          "Where means look back at outputs, missing ones are drawn given those observed before and after them.",
-         [](CLI::App& app, Options& options) {
-             add_data_options(app, options, "The new table, as CSV; - is standard input");
-             add_value(app, "-o,--output", "FILE", "Where to write; without it, standard output",
-                       [&](std::string const&, std::string const& text) { options.output = to_path("-o", text); });
-             add_format(app, options);
-             add_value(app, "--seed", "N", "Of the random numbers (that of the run)",
-                       [&](std::string const& flag, std::string const& text) {
-                           options.seed = to_number<std::uint64_t>(flag, text, 0, std::numeric_limits<std::uint64_t>::max());
-                       });
-         }},
-        {"summary", "Sum up the draws of a run, and say whether they can be believed", "RUN", 1, 1, "  bam summary run --raw",
-         [](CLI::App& app, Options& options) {
-             app.add_flag("--raw", options.raw, "Show weights that are not identified, and means of outputs");
-             app.add_flag("--strict", options.strict, "End with 2 if the draws have not converged");
-             add_format(app, options);
-         }},
-        {"fmt", "Format models in place; - is standard input, to standard output", "FILE...", 1, 100000, "  bam fmt models/*.bam",
-         [](CLI::App& app, Options& options) {
-             app.add_flag("--check", options.check, "Change nothing; print the files that would change, and end with 1 if there are any");
-         }},
+         add_predict},
+        {"summary", "Sum up the draws of a run, and say whether they can be believed", "RUN", 1, 1, "  bam summary run --raw", add_summary},
+        {"fmt", "Format models in place; - is standard input, to standard output", "FILE...", 1, 100000, "  bam fmt models/*.bam", add_fmt},
     };
     return list;
 }
