@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <mutex>
-#include <thread>
 
+#include "each_chain.hpp"
 #include "maximise.hpp"
 #include "predict.hpp"
 #include "record.hpp"
@@ -98,13 +97,11 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
     std::size_t const total = options.num_warmup + options.num_samples;
     Predictor predictor(problem, options.chains, kept, options.seed);
     std::mutex mutex;
-    std::exception_ptr failure;
-    std::stop_source failed;
 
     SweepOptions sweep = options.sweep;
     sweep.relaxation = relaxation_of(problem, options);
 
-    auto run_chain = [&](std::size_t c) {
+    each_chain(options.chains, options.threads, [&](std::size_t c, std::stop_token const& failed) {
         Chain& chain = run.chains[c];
         Replica replica(problem, options.seed, c + 1, sweep);
         Recorder recorder(problem, replica.inputs());
@@ -141,33 +138,7 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
             }
         }
         (chain.log_joint.empty() ? chain.warmup_seconds : chain.sampling_seconds) = seconds_since(sampling);
-    };
-
-    std::size_t const wanted = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
-    std::size_t next = 0;
-    auto work = [&] {
-        while (true) {
-            std::size_t c = 0;
-            {
-                std::lock_guard const lock(mutex);
-                if (next == options.chains) return;
-                c = next++;
-            }
-            try {
-                run_chain(c);
-            } catch (...) {
-                std::lock_guard const lock(mutex);
-                if (!failure) failure = std::current_exception();
-                failed.request_stop();
-            }
-        }
-    };
-    {
-        std::vector<std::jthread> threads;
-        for (std::size_t k = 1; k < std::min(wanted, options.chains); ++k) threads.emplace_back(work);
-        work();
-    }
-    if (failure) std::rethrow_exception(failure);
+    });
     run.predictions = predictor.summarize(run.notes);
     return run;
 }

@@ -5,13 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
-#include <mutex>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "carry.hpp"
+#include "each_chain.hpp"
 #include "fit.hpp"
 #include "predict.hpp"
 #include "report.hpp"
@@ -79,39 +77,16 @@ void warn_of_shifted_sequences(RunConfig const& config, Layout const& layout, Bo
     diagnostics.push_back(std::move(diagnostic));
 }
 
-/// Chains on threads; each has its own state and its own room in the predictor.
+/// Each chain has its own state and its own room in the predictor.
 void predict_chains(Problem const& problem, CarryMap const& map, Run const& run, Predictor& predictor, std::uint64_t seed) {
-    std::mutex mutex;
-    std::exception_ptr failure;
-    std::size_t next = 0;
-    auto const work = [&] {
-        while (true) {
-            std::size_t chain = 0;
-            {
-                std::lock_guard const lock(mutex);
-                if (failure || next == run.chains.size()) return;
-                chain = next++;
-            }
-            try {
-                Carrier carrier(problem, map, seed, chain + 1);
-                PredictionRecorder recorder(predictor, problem, carrier.inputs(), chain);
-                for (std::size_t draw = 0; draw < run.chains[chain].log_joint.size(); ++draw) {
-                    carrier.set(draw, run.chains[chain].values.data() + draw * run.columns.size());
-                    recorder.record(draw, carrier.factors());
-                }
-            } catch (...) {
-                std::lock_guard const lock(mutex);
-                failure = std::current_exception();
-            }
+    each_chain(run.chains.size(), 0, [&](std::size_t chain, std::stop_token const& failed) {
+        Carrier carrier(problem, map, seed, chain + 1);
+        PredictionRecorder recorder(predictor, problem, carrier.inputs(), chain);
+        for (std::size_t draw = 0; draw < run.chains[chain].log_joint.size() && !failed.stop_requested(); ++draw) {
+            carrier.set(draw, run.chains[chain].values.data() + draw * run.columns.size());
+            recorder.record(draw, carrier.factors());
         }
-    };
-    {
-        std::vector<std::jthread> threads;
-        std::size_t const wanted = std::min<std::size_t>(run.chains.size(), std::max(1U, std::thread::hardware_concurrency()));
-        for (std::size_t k = 1; k < wanted; ++k) threads.emplace_back(work);
-        work();
-    }
-    if (failure) std::rethrow_exception(failure);
+    });
 }
 
 /// The one point of a mode as often as draws of what is new are wanted: those come from their priors given the point.
