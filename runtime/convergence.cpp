@@ -337,6 +337,11 @@ double mcse_sd(ChainDraws const& draws) {
     return std::sqrt((fourth - second * second) / ess / second / 4);
 }
 
+double sorted_quantile(std::span<double const> sorted, double probability) {
+    if (sorted.empty()) return missing;
+    return quantile_of_sorted(sorted.size(), probability, [&](std::size_t i) { return sorted[i]; });
+}
+
 double quantile(std::vector<double> values, double probability) { return Ordered({values, values.size(), 1}).quantile(probability); }
 double median(std::vector<double> values) { return Ordered({values, values.size(), 1}).median(); }
 double mad(std::vector<double> const& values) { return mad_factor * Ordered({values, values.size(), 1}).folded().median(); }

@@ -33,7 +33,9 @@ double ess_sd(ChainDraws const& draws);
 double mcse_mean(ChainDraws const& draws);
 double mcse_sd(ChainDraws const& draws);
 
-/// Quantile of type 7 (R's default) of unsorted values, 0 <= probability <= 1; NaN if there is none or one is NaN.
+/// Quantile of type 7 (R's default) of sorted values without NaN, 0 <= probability <= 1; NaN if there is none.
+double sorted_quantile(std::span<double const> sorted, double probability);
+/// The same of unsorted values; NaN if there is none or one is NaN.
 double quantile(std::vector<double> values, double probability);
 double median(std::vector<double> values);
 /// Median absolute deviation from the median, times 1.4826.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "convergence.hpp"
 #include "random.hpp"
 #include "transform.hpp"
 #include "words.hpp"
@@ -26,15 +27,6 @@ bool is_drawn(Problem const& problem, std::uint32_t variable, std::size_t index)
         if (problem.plan.lagged_outputs[k].variable == variable) return !problem.augmented[k].empty() && problem.augmented[k][index];
     }
     return false;
-}
-
-/// Type 7 quantile of sorted values.
-double sorted_quantile(std::vector<double> const& sorted, double probability) {
-    double const position = probability * static_cast<double>(sorted.size() - 1);
-    auto const below = static_cast<std::size_t>(position);
-    std::size_t const above = std::min(below + 1, sorted.size() - 1);
-    if (!std::isfinite(sorted[below])) return sorted[below];  // of a transform's inverse outside of its range
-    return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 }  // namespace
@@ -220,7 +212,12 @@ std::vector<Prediction> Predictor::at_point(Inputs const& inputs, Factors const&
 CellMeans::CellMeans(Problem const& problem, Inputs const& inputs) : problem_(problem), state_(inputs.state) {
     for (TermPlan const& mean : problem.plan.means)
         runners_.push_back(mean.registers.empty() ? nullptr : std::make_unique<PassRunner>(mean.pass, inputs));
+    Layout const& layout = problem.plan.layout;
     means_.resize(runners_.size());
+    for (std::size_t f = 0; f < runners_.size(); ++f) {
+        Variable const& target = layout.variables[layout.factors[f].target];
+        if (runners_[f]) means_[f].resize(target.components * problem.bound.grid.size(target.extent));
+    }
 }
 
 void CellMeans::evaluate() {
@@ -229,7 +226,6 @@ void CellMeans::evaluate() {
         if (!runners_[f]) continue;
         Variable const& target = layout.variables[layout.factors[f].target];
         std::size_t const size = problem_.bound.grid.size(target.extent);
-        means_[f].assign(target.components * size, 0.0);
         runners_[f]->begin();
         for (Chunk const& chunk : runners_[f]->chunks()) {
             runners_[f]->run(chunk);

@@ -71,7 +71,7 @@ class CellMeans {
     Problem const& problem_;
     State const& state_;
     std::vector<std::unique_ptr<PassRunner>> runners_;  ///< per factor; null where the target is a parameter
-    std::vector<std::vector<double>> means_;            ///< per factor: [component][extent of the target]
+    std::vector<std::vector<double>> means_;            ///< per factor: [component][extent]; a mean that is 0 has no register and stays so
 };
 
 /// Records one chain's predictive draws.

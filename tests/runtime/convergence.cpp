@@ -138,6 +138,20 @@ TEST_CASE("convergence statistics are those of the R package posterior") {
     CHECK(cases.size() >= 37);
 }
 
+TEST_CASE("quantiles of sorted values are those of any order, infinite ones too") {
+    constexpr double inf = std::numeric_limits<double>::infinity();
+    std::vector<double> const sorted{-inf, -inf, -2, 0.5, 3, inf};
+    for (double const probability : {0.0, 0.05, 0.1, 0.3, 0.37, 0.5, 0.9, 1.0}) {
+        CAPTURE(probability);
+        CHECK(sorted_quantile(sorted, probability) == quantile({3, -inf, 0.5, inf, -2, -inf}, probability));
+    }
+    CHECK(sorted_quantile(sorted, 0.1) == -inf);
+    CHECK(sorted_quantile(sorted, 0.3) == -inf);
+    CHECK(sorted_quantile(sorted, 0.5) == -0.75);
+    CHECK(sorted_quantile(sorted, 0.9) == inf);
+    CHECK(std::isnan(sorted_quantile({}, 0.5)));
+}
+
 TEST_CASE("there is nothing to say about too few draws") {
     for (std::size_t draws = 0; draws < 4; ++draws) {
         for (std::size_t chains = 0; chains < 3; ++chains) {

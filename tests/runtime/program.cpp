@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <bam/bam.hpp>
+#include <cmath>
+#include <limits>
 #include <string>
 
 using bam::Csv;
@@ -92,6 +94,19 @@ TEST_CASE("program: a fit gives draws by name") {
     CHECK(fit.predictions().size() == 5);
     CHECK_FALSE(fit.is_interrupted());
     CHECK(code_of([&] { fit["sigm"]; }) == 506);
+}
+
+TEST_CASE("program: predictions that the inverse of a transform cannot reach are infinite, and their quantiles with them") {
+    Fit const fit =
+        Program::from_text(
+            "dims { sequence seq }\ndata { y[seq] }\nparam { m ~ normal(0, 1); sigma ~ half_cauchy(1) }\n"
+            "observe { y ~ normal(m, sigma) }\ntable { seq = id; y = exp(c) }\n")
+            .fit({.text = "id,c\na,-3\nb,-2\nc,-0.1\nd,0\ne,0.2\nf,-4\n"}, {.chains = 2, .num_warmup = 100, .num_samples = 200});
+    for (bam::PredictedCell const& cell : fit.predictions()) {
+        CHECK(cell.q5 == -std::numeric_limits<double>::infinity());
+        CHECK(std::isfinite(cell.q50));
+        CHECK(std::isfinite(cell.q95));
+    }
 }
 
 TEST_CASE("program: a stop request ends a run with what it has") {
