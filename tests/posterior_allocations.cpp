@@ -1,0 +1,76 @@
+// Sweeps and what is kept of them allocate nothing. A program of its own, because it replaces operator new. Eigen allocates past that: in
+// the builds with sanitizers it is told not to, and says so by an assertion.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "predict.hpp"
+#include "record.hpp"
+#include "study.hpp"
+
+namespace {
+
+std::atomic<std::size_t> allocations{0};
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* p = std::malloc(size)) return p;
+    throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace {
+
+using namespace bam;
+using namespace bam::test;
+
+void allow_eigen([[maybe_unused]] bool is_allowed) {
+#ifdef EIGEN_RUNTIME_NO_MALLOC
+    Eigen::internal::set_is_malloc_allowed(is_allowed);
+#endif
+}
+
+void check_sweeps(std::filesystem::path const& model, std::string const& table, SweepOptions const& options) {
+    CAPTURE(model);
+    auto const study = study_file(model, table);
+    constexpr std::size_t draws = 10;
+    Predictor predictor(study->problem, 1, draws, 1);
+    Replica replica(study->problem, 1, 1, options);
+    Recorder recorder(study->problem, replica.inputs());
+    PredictionRecorder predictions(predictor, study->problem, replica.inputs(), 0);
+    std::vector<double> row(recorder.columns().size());
+    replica.start(0);
+    for (std::size_t i = 0; i < 5; ++i) replica.sweep(i);
+
+    std::size_t const before = allocations;
+    allow_eigen(false);
+    for (std::size_t i = 0; i < draws; ++i) {
+        replica.sweep(5 + i);
+        recorder.record(replica.state(), row.data());
+        predictions.record(i, replica.factors());
+    }
+    allow_eigen(true);
+    CHECK(allocations == before);
+}
+
+}  // namespace
+
+TEST_CASE("allocations: none in a sweep, nor in what is kept of it") {
+    auto const studies = std::filesystem::path(BAM_TEST_DIR) / "studies";
+    std::pair<char const*, char const*> const cases[] = {
+        {"attention", "small"}, {"attention_skip", "small"},   {"attention_unit_decay", "small"},
+        {"two_heads", "small"}, {"group_regression", "small"}, {"random_walk", "small"},
+        {"growth", "small"},    {"selective", "small"},        {"steps", "small"},
+        {"levels", "small"},    {"two_gaps", "small"},         {"trend", "one_series"},
+        {"regression", "rows"}, {"eight_schools", "rows"},     {"ar", "series"},
+    };
+    for (auto const& [model, table] : cases) {
+        std::string const text = text_of(studies / (std::string(table) + ".csv"));
+        for (bool const draws_rows : {false, true}) check_sweeps(studies / (std::string(model) + ".bam"), text, {draws_rows, true, -0.6});
+    }
+}
