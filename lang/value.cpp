@@ -82,9 +82,7 @@ void Algebra::product_does_not_fit(Operand const& a, Operand const& b, Span span
     d.labels.push_back({b.expr.span, describe(b)});
     if (fits(transposed(left), right))
         d.notes.push_back(hint(x + "' * " + y));
-    else if (fits(left, transposed(right)) && !(left.is_column() && right.is_column()))
-        d.notes.push_back(hint(x + " * " + y + "'"));
-    else if (left.is_column() && right.is_column())
+    else if (fits(left, transposed(right)) || (left.is_column() && right.is_column()))
         d.notes.push_back(hint(x + " * " + y + "'"));
     else if (fits(right, left))
         d.notes.push_back(hint(y + " * " + x));
