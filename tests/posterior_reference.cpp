@@ -173,26 +173,30 @@ void check_attention(std::string const& name) {
     CHECK(compared > 100);
 }
 
-void check_rats(std::string const& table, std::vector<std::tuple<std::string, double, double>> const& benchmark,
-                std::vector<std::tuple<std::string, double, double>> const& imputed) {
+struct Published {
+    std::string name;  ///< of a parameter, or the day of a missing weight
+    double mean, sd;
+};
+
+void check_rats(std::string const& table, std::vector<Published> const& benchmark, std::vector<Published> const& imputed) {
     Fitted const fitted = fit(table, table, 40000, 4);
-    for (auto const& [name, mean, sd] : benchmark) {
-        CAPTURE(name);
+    for (Published const& theirs : benchmark) {
+        CAPTURE(theirs.name);
         std::size_t found = 0;
         for (std::size_t k = 0; k < fitted.run.columns.size(); ++k) {
-            if (name_of(fitted.run.columns[k]) != name) continue;
-            CHECK(std::abs(fitted.summary(fitted.values(k)).mean - mean) < 0.15 * sd);
+            if (name_of(fitted.run.columns[k]) != theirs.name) continue;
+            CHECK(std::abs(fitted.summary(fitted.values(k)).mean - theirs.mean) < 0.15 * theirs.sd);
             ++found;
         }
         CHECK(found == 1);
     }
-    for (auto const& [day, mean, sd] : imputed) {
+    for (Published const& theirs : imputed) {
         for (Prediction const& prediction : fitted.run.predictions) {
-            if (prediction.sequence != "26" || prediction.time != day) continue;
-            CAPTURE(day);
+            if (prediction.sequence != "26" || prediction.time != theirs.name) continue;
+            CAPTURE(theirs.name);
             CHECK(std::isnan(prediction.observed));
-            CHECK(std::abs(prediction.mean - mean) < 0.15 * sd);
-            CHECK(std::abs(prediction.sd / sd - 1) < 0.1);
+            CHECK(std::abs(prediction.mean - theirs.mean) < 0.15 * theirs.sd);
+            CHECK(std::abs(prediction.sd / theirs.sd - 1) < 0.1);
         }
     }
 }

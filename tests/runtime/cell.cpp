@@ -8,10 +8,18 @@
 #include <cstdlib>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 using namespace bam;
+
+namespace {
+
+struct Case {
+    std::string text;
+    double value;
+};
+
+}  // namespace
 
 TEST_CASE("cell: blanks around a text are not part of it") {
     CHECK(trim("") == "");
@@ -35,7 +43,7 @@ TEST_CASE("cell: what is missing and what is not") {
 }
 
 TEST_CASE("cell: numbers") {
-    std::vector<std::pair<std::string, double>> const cases{
+    std::vector<Case> const cases{
         {"0", 0},
         {"3", 3},
         {"+3.5", 3.5},
@@ -53,10 +61,10 @@ TEST_CASE("cell: numbers") {
         {"1.7976931348623157e308", 1.7976931348623157e308},
         {"9007199254740993", 9007199254740992.0},
     };
-    for (auto const& [text, value] : cases) {
-        CAPTURE(text);
-        REQUIRE(to_number(text));
-        CHECK(*to_number(text) == value);
+    for (Case const& c : cases) {
+        CAPTURE(c.text);
+        REQUIRE(to_number(c.text));
+        CHECK(*to_number(c.text) == c.value);
     }
 }
 
@@ -111,7 +119,7 @@ TEST_CASE("cell: property: a number is rounded as strtod rounds it") {
 }
 
 TEST_CASE("cell: dates are days since 1970") {
-    std::vector<std::pair<std::string, double>> const cases{
+    std::vector<Case> const cases{
         {"1970-01-01", 0},
         {"1969-12-31", -1},
         {"1970-02", 31},
@@ -128,10 +136,10 @@ TEST_CASE("cell: dates are days since 1970") {
         {"1970-01-02T12:00:00\u221212:00", 2},
         {"1970-01-01T12:00Z", 0.5},
     };
-    for (auto const& [text, days] : cases) {
-        CAPTURE(text);
-        REQUIRE(to_date(text));
-        CHECK(*to_date(text) == days);
+    for (Case const& c : cases) {
+        CAPTURE(c.text);
+        REQUIRE(to_date(c.text));
+        CHECK(*to_date(c.text) == c.value);
     }
 }
 

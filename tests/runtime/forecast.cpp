@@ -160,7 +160,7 @@ TEST_CASE("forecast: later steps of a Markov prior spread as a random walk does"
     auto const tau = all(fit, "tau");
     auto const sigma = all(fit, "sigma");
     for (int h = 1; h <= ahead; ++h) {
-        PredictedCell const& cell = predictions.cells()[static_cast<std::size_t>(steps - 1 + h)];
+        PredictedCell const& cell = predictions.cells()[steps - 1 + static_cast<std::size_t>(h)];
         double const sd = std::sqrt(variance_of(last) + h * mean_square(tau) + mean_square(sigma));
         CHECK(std::abs(cell.mean - mean_of(last)) < 5 * sd / std::sqrt(static_cast<double>(last.size())));
         CHECK(cell.sd == doctest::Approx(sd).epsilon(0.06));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "describe.hpp"
@@ -154,9 +155,9 @@ TEST_CASE("table: moments are numbers or dates") {
 
 TEST_CASE("table: a copy and a moved one hold the same cells") {
     Reading const t("a,b\n\"x \"\"y\"\"\",2\n");
-    Table const copy = *t;
-    Table const moved = Table(copy);
+    Table copy = *t;
     CHECK(copy.text(0, 0) == "x \"y\"");
+    Table const moved = std::move(copy);
     CHECK(moved.text(0, 0) == "x \"y\"");
     CHECK(moved.number(0, 1) == 2);
 }
