@@ -4,27 +4,12 @@
 #include <sys/resource.h>
 
 #include <Eigen/Core>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <new>
 
+#include "count_allocations.hpp"
 #include "study.hpp"
-
-namespace {
-
-std::atomic<std::size_t> allocations{0};
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* p = std::malloc(size)) return p;
-    throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace {
 

@@ -1,28 +1,13 @@
-// Sweeps and what is kept of them allocate nothing. A program of its own, because it replaces operator new. Eigen allocates past that: in
-// the builds with sanitizers it is told not to, and says so by an assertion.
+// Sweeps and what is kept of them allocate nothing. A program of its own, because operator new is another there. In the builds
+// with sanitizers Eigen is told not to allocate, and says so by an assertion.
 #include <doctest/doctest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
+#include <utility>
 
+#include "count_allocations.hpp"
 #include "predict.hpp"
 #include "record.hpp"
 #include "study.hpp"
-
-namespace {
-
-std::atomic<std::size_t> allocations{0};
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* p = std::malloc(size)) return p;
-    throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace {
 
