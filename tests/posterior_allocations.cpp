@@ -45,7 +45,7 @@ void check_sweeps(std::filesystem::path const& model, std::string const& table, 
 
 }  // namespace
 
-TEST_CASE("allocations: none in a sweep, nor in what is kept of it") {
+TEST_CASE("allocations: none in a sweep or in what is kept of it") {
     auto const studies = std::filesystem::path(BAM_TEST_DIR) / "studies";
     std::pair<char const*, char const*> const cases[] = {
         {"attention", "small"}, {"attention_skip", "small"},   {"attention_unit_decay", "small"},

@@ -42,9 +42,9 @@ TEST_CASE("conditionals: every chunk boundary") {
         check_study("ar", "series", cells);
     }
 }
-TEST_CASE("conditionals: entries per step and per cell, noise per sequence") { check_study("steps", "small"); }
-TEST_CASE("conditionals: a vector of levels with a transition matrix, shared by all sequences") { check_study("levels", "small"); }
-TEST_CASE("conditionals: a local linear trend, read a step late") {
+TEST_CASE("conditionals: entries per step and per cell with noise per sequence") { check_study("steps", "small"); }
+TEST_CASE("conditionals: a vector of levels with a transition matrix that all sequences share") { check_study("levels", "small"); }
+TEST_CASE("conditionals: a local linear trend that is read a step late") {
     for (std::size_t const cells : std::initializer_list<std::size_t>{512, 2}) check_study("trend", "one_series", cells);
 }
 TEST_CASE("conditionals: two outputs with gaps that look back at both") { check_study("two_gaps", "small"); }

@@ -89,12 +89,12 @@ void check_geweke(std::string const& name, std::string const& table, bool draws_
 TEST_SUITE_BEGIN("slow");
 
 TEST_CASE("geweke: attention") { check_geweke("attention", "small"); }
-TEST_CASE("geweke: attention, a row at a time") { check_geweke("attention", "small", true); }
-TEST_CASE("geweke: attention, over-relaxed") { check_geweke("attention", "small", false, -0.6); }
-TEST_CASE("geweke: attention, a row at a time, over-relaxed") { check_geweke("attention", "small", true, -0.6); }
-TEST_CASE("geweke: levels, over-relaxed") { check_geweke("levels", "small", false, -0.7); }
-TEST_CASE("geweke: entries per step and per cell, over-relaxed") { check_geweke("steps", "small", false, -0.7); }
-TEST_CASE("geweke: random walk, over-relaxed") { check_geweke("random_walk", "small", false, -0.7); }
+TEST_CASE("geweke: attention a row at a time") { check_geweke("attention", "small", true); }
+TEST_CASE("geweke: attention over-relaxed") { check_geweke("attention", "small", false, -0.6); }
+TEST_CASE("geweke: attention a row at a time and over-relaxed") { check_geweke("attention", "small", true, -0.6); }
+TEST_CASE("geweke: levels over-relaxed") { check_geweke("levels", "small", false, -0.7); }
+TEST_CASE("geweke: entries per step and per cell over-relaxed") { check_geweke("steps", "small", false, -0.7); }
+TEST_CASE("geweke: random walk over-relaxed") { check_geweke("random_walk", "small", false, -0.7); }
 TEST_CASE("geweke: attention with a skip term") { check_geweke("attention_skip", "small"); }
 TEST_CASE("geweke: a decay per unit") { check_geweke("attention_unit_decay", "small"); }
 TEST_CASE("geweke: two heads") { check_geweke("two_heads", "small"); }
@@ -103,8 +103,8 @@ TEST_CASE("geweke: random walk with gaps") { check_geweke("random_walk", "small"
 TEST_CASE("geweke: growth") { check_geweke("growth", "small"); }
 TEST_CASE("geweke: eight schools") { check_geweke("eight_schools", "rows"); }
 TEST_CASE("geweke: autoregression with gaps") { check_geweke("ar", "series"); }
-TEST_CASE("geweke: entries per step and per cell, noise per sequence") { check_geweke("steps", "small"); }
+TEST_CASE("geweke: entries per step and per cell with noise per sequence") { check_geweke("steps", "small"); }
 TEST_CASE("geweke: a vector of levels with a transition matrix") { check_geweke("levels", "small"); }
-TEST_CASE("geweke: a local linear trend, read a step late") { check_geweke("trend", "one_series"); }
+TEST_CASE("geweke: a local linear trend that is read a step late") { check_geweke("trend", "one_series"); }
 TEST_CASE("geweke: two outputs with gaps that look back at both") { check_geweke("two_gaps", "small"); }
 TEST_CASE("geweke: selective decay per sequence") { check_geweke("selective", "small"); }

@@ -244,7 +244,7 @@ TEST_CASE("reference: the regressions by the variational backend") {
 
 TEST_SUITE_BEGIN("slow");
 
-TEST_CASE("reference: attention, simulated, by the variational backend and its linear response") {
+TEST_CASE("reference: attention on simulated data by the variational backend and its linear response") {
     std::vector<double> sds;
     Fitted const fitted = fit_variational("attention_small", "attention_small", &sds);
     std::size_t compared = 0;
@@ -266,5 +266,5 @@ TEST_CASE("reference: attention, simulated, by the variational backend and its l
     CHECK(compared == 155);
 }
 
-TEST_CASE("reference: attention, simulated") { check_attention("small"); }
-TEST_CASE("reference: attention, theophylline") { check_attention("theoph"); }
+TEST_CASE("reference: attention on simulated data") { check_attention("small"); }
+TEST_CASE("reference: attention on theophylline") { check_attention("theoph"); }
