@@ -14,8 +14,8 @@ namespace bam {
 
 /// The mean of a factor is linear in each block, so the expectation of a mean is the mean at the means. The expectation of a product is
 /// taken monomial by monomial: blocks are independent, so it is a product over the blocks that the two monomials share of E[θ_i θ_j] = m_i
-/// m_j + V_ij. Two recurrences that share a block over time give a recurrence for the expectation of their product (math.md, "Variational
-/// inference"):
+/// m_j + V_ij. Two recurrences that share a block over time give a recurrence for the expectation of their product
+/// (math.md, 12. Variational factors):
 ///     E[h g] = E[c d] E[h g]' + E[c v] E[h]' + E[u d] E[g]' + E[u v],    h = c h' + u,  g = d g' + v,  ' one step back.
 /// For that, parameters that do not change with time are first taken out of a recurrence, which is linear in its input, and taken in again
 /// where that makes its state no larger.

@@ -142,7 +142,7 @@ void check_prior_starts(std::string const& name, std::string const& table) {
 
 }  // namespace
 
-TEST_CASE("starts: drawn from the priors, each parameter given what its prior reads, paths step after step") {
+TEST_CASE("starts: drawn from the priors in the order in which they read one another and paths step after step") {
     for (char const* name : {"attention", "growth", "levels", "random_walk", "selective", "steps", "two_heads", "group_regression"})
         check_prior_starts(name, "small");
     check_prior_starts("trend", "one_series");

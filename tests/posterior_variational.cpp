@@ -4,8 +4,8 @@
 
 #include <Eigen/Dense>
 
-#include "mean_field.hpp"
 #include "certificate.hpp"
+#include "mean_field.hpp"
 
 using namespace bam;
 using namespace bam::test;
@@ -213,7 +213,7 @@ TEST_CASE("expectations: attention with a skip term") {
              "k = W_k * x[t]\nq = W_q * x[t]\nv = W_v * x[t]\nh[t] = a[t] * h[t-1] + k * v'", "y[t] ~ normal(h[t]' * q + D * x[t], sigma)"),
         tiny_table);
 }
-TEST_CASE("expectations: a decay per unit, two outputs") {
+TEST_CASE("expectations: a decay per unit and two outputs") {
     check_expectations(
         tiny("unit = 2",
              "W_k[unit] ~ normal(0, 1)\nW_q[unit] ~ normal(0.2, 1)\nW_v[out] ~ normal(0, 2)\n"
@@ -237,7 +237,7 @@ TEST_CASE("expectations: exponential smoothing with a decay of its own for each 
                             "h[t] = a[t] * h[t-1] + (1 - a[t]) * (w' * x[t])", "y[t] ~ normal(b * h[t], sigma)"),
                        tiny_table);
 }
-TEST_CASE("expectations: paths, groups and a covariance") {
+TEST_CASE("expectations: paths and groups and a covariance") {
     check_expectations(tiny("",
                             "level[seq, t = 0] ~ normal(0, 2)\nlevel[seq, t > 0] ~ normal(0.9 * level[t-1] + m, tau)\nm ~ normal(0, "
                             "1)\nc[out] ~ normal(0, 1)\n"
@@ -278,7 +278,7 @@ TEST_CASE("mean field: every update raises the ELBO by what its derivatives say"
     }
 }
 
-TEST_CASE("mean field: moves along the orbits change passes, not the optimum") {
+TEST_CASE("mean field: moves along the orbits change passes and not the optimum") {
     for (Case const& which : {Case{"attention", "small"}, Case{"attention_skip", "small"}, Case{"two_heads", "small"}}) {
         auto const study = study_of(which);
         ExpectationPlan const expectations = expectations_of(*study);
