@@ -13,5 +13,9 @@ inline std::atomic<std::size_t> allocations{0};
     if (void* p = std::malloc(size)) return p;
     throw std::bad_alloc();
 }
+[[gnu::noinline]] void* operator new(std::size_t size, std::nothrow_t const&) noexcept {
+    ++allocations;
+    return std::malloc(size);
+}
 [[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
