@@ -30,7 +30,8 @@ struct Chain {
     bool is_interrupted = false;
     std::string start;  ///< how its first state was chosen, in words
     /// Of the variational backend: at the means of the factors, [column], and log density of the factors, [draw].
-    std::vector<double> means, log_factors;
+    std::vector<double> means = {};
+    std::vector<double> log_factors = {};
 };
 
 /// Predictive summaries of every cell of the outputs, observation noise included, in the table's units.
