@@ -317,7 +317,9 @@ std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOp
     // What was left to the program is said in the record of the run.
     options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));
-    check_memory(prepared, options);
+    FitOptions length = options;
+    if (options.backend == Backend::Map) length.num_samples = length.thin = 1;
+    check_memory(prepared, length);
     auto parts = std::make_shared<Fit::Parts>();
     parts->program = prepared.program;
     parts->config = make_config(prepared, options);

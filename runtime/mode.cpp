@@ -1,5 +1,5 @@
 // Codes of this file:
-//   BAM0537  a map.json that bam did not write, or that is of another run
+//   BAM0538  a map.json that bam did not write, or that is of another run
 #include "mode.hpp"
 
 #include <fmt/format.h>
@@ -90,7 +90,7 @@ std::string to_json(Mode const& mode, std::string_view run) {
 
 std::optional<Mode> read_mode(std::string_view text, std::string_view run, std::uint32_t source, Diagnostics& diagnostics) {
     auto const refuse = [&](std::string message) {
-        diagnostics.push_back({537, Severity::Error, std::move(message), {{{source, 0, 0}, "here"}}, {"fit again"}});
+        diagnostics.push_back({538, Severity::Error, std::move(message), {{{source, 0, 0}, "here"}}, {"fit again"}});
         return std::nullopt;
     };
     try {

@@ -29,7 +29,7 @@ struct Mode {
 /// Mode::unbounded of a model.
 std::vector<std::string> find_unbounded(Layout const& layout);
 
-/// map.json, and back. `run`: RunConfig::run_hash(). BAM0537: it is not that.
+/// map.json, and back. `run`: RunConfig::run_hash(). BAM0538: it is not that.
 std::string to_json(Mode const& mode, std::string_view run);
 std::optional<Mode> read_mode(std::string_view text, std::string_view run, std::uint32_t source, Diagnostics& diagnostics);
 

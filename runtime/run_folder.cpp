@@ -197,9 +197,8 @@ void check_not_of_run(fs::path const& file) {
     fs::path const folder = target.parent_path();
     if (!is_ours(target.filename().string()) || !fs::exists(folder / "config.json", error)) return;
     auto const names = names_in(folder);
-    if (std::none_of(names.begin(), names.end(),
-                     [](std::string const& name) { return chain_number(name).has_value() || name == mode_name || name == factors_name; }))
-        return;
+    auto const is_draws = [](std::string const& name) { return chain_number(name) || name == mode_name || name == factors_name; };
+    if (std::none_of(names.begin(), names.end(), is_draws)) return;
     refuse(537, fmt::format("`{}` belongs to the run in its folder", file.string()), {"choose another name"}, exit_create);
 }
 

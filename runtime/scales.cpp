@@ -142,6 +142,27 @@ double log_density(ScalePriorLayout const& prior, double x) {
     return 0;
 }
 
+double log_conditional(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State const& state, std::size_t entry) {
+    std::size_t const size = state.values[scale.variable].size() / layout.variables[scale.variable].components;
+    ScalePriorLayout const& prior = prior_of(scale, entry / size);
+    double n = 0;
+    double sse = 0;
+    for (std::uint32_t f : scale.factors) {
+        n += factors.counts(f)[entry];
+        sse += factors.squares(f)[entry];
+    }
+    double const auxiliary = state.auxiliaries[scale.variable][entry];
+    Kernel const k = kernel(prior, scale.spread, auxiliary);
+    double const v = to_variance(scale.spread, state.values[scale.variable][entry]);
+    double const jacobian = scale.spread == SpreadKind::Sd ? 0.5 : (scale.spread == SpreadKind::Precision ? 2.0 : 0.0);
+    double log_density = (jacobian - k.alpha - 1 - n / 2) * std::log(v) - (k.beta + sse / 2) / v - k.gamma * v / 2;
+    if (prior.family == ScalePriorFamily::HalfCauchy) {
+        double const rate = 1 / square(prior.first) + 1 / v;  // aux | v ~ inverse_gamma(1, rate)
+        log_density -= std::log(rate) - rate / auxiliary;
+    }
+    return log_density;
+}
+
 ScaleMode maximise_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, std::vector<double> const& starts,
                          State& state, std::vector<double>& sds) {
     ScaleMode result;

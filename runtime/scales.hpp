@@ -19,6 +19,10 @@ void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& f
 ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component);
 /// Log prior density of one entry `x`, of the number the file declares.
 double log_density(ScalePriorLayout const& prior, double x);
+/// The log density, up to a constant, from which draw_scale draws an entry, of the number that the file declares: the kernel with what its
+/// factors add. Of a half-Cauchy, with the density of its auxiliary given it taken off, as the pair of draws implies.
+double log_conditional(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State const& state, std::size_t entry);
+
 /// What maximise_scale found.
 struct ScaleMode {
     std::optional<std::size_t> without_mode;  ///< an entry whose density has no highest point, or only one at 0 or infinity
