@@ -1,5 +1,5 @@
 // Codes of this file:
-//   BAM0538  a vi.json that bam did not write, or that is of another run
+//   BAM0539  a vi.json that bam did not write, or that is of another run
 #include "climb.hpp"
 
 #include <fmt/format.h>
@@ -112,7 +112,7 @@ std::string to_json(Climb const& climb, std::string_view factors, std::string_vi
 
 std::optional<Climb> read_climb(std::string_view text, std::string_view run, std::uint32_t source, Diagnostics& diagnostics) {
     auto const refuse = [&](std::string message) {
-        diagnostics.push_back({538, Severity::Error, std::move(message), {{{source, 0, 0}, "here"}}, {"fit again"}});
+        diagnostics.push_back({539, Severity::Error, std::move(message), {{{source, 0, 0}, "here"}}, {"fit again"}});
         return std::nullopt;
     };
     try {

@@ -16,7 +16,7 @@ namespace bam {
 /// Every factor of a posterior: entries by their names, mean and covariance; of a scale its mean and E[precision].
 std::string factors_json(MeanField const& field, Recorder const& recorder);
 
-/// vi.json, and back; reading leaves the factors out. `run`: RunConfig::run_hash(). BAM0538: it is not that.
+/// vi.json, and back; reading leaves the factors out. `run`: RunConfig::run_hash(). BAM0539: it is not that.
 std::string to_json(Climb const& climb, std::string_view factors, std::string_view run);
 std::optional<Climb> read_climb(std::string_view text, std::string_view run, std::uint32_t source, Diagnostics& diagnostics);
 

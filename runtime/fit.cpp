@@ -1,6 +1,6 @@
 // Codes of this file:
 //   BAM0482  numbers that cannot be drawn: the data and the priors do not determine them
-//   BAM0487  a posterior without a mode: its density grows without bound
+//   BAM0490  a posterior without a mode: its density grows without bound
 //   BAM0489  outputs that are fitted exactly: their spread goes to 0
 //   BAM0506  a quantity that the run does not have
 //   BAM0508  a run that needs more memory than there is
@@ -115,7 +115,7 @@ Error no_mode(Prepared::Parts const& prepared, NoMode const& what) {
     Layout const& layout = prepared.table->problem.plan.layout;
     Variable const& variable = layout.variables[what.variable];
     std::string const draw = "or draw from the posterior, which need not have a mode: `--backend gibbs`";
-    Diagnostic diagnostic{487, Severity::Error, "the posterior has no mode: its density grows without bound", {}, {}};
+    Diagnostic diagnostic{490, Severity::Error, "the posterior has no mode: its density grows without bound", {}, {}};
     if (what.traded) {
         std::string const& other = layout.variables[*what.traded].name;
         diagnostic.labels = {{variable.span, fmt::format("this and {} occur as a product only, and one of them has a flat prior", other)}};

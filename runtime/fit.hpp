@@ -39,7 +39,7 @@ struct Predictions::Parts {
     std::vector<std::string> notes;
 };
 
-/// Runs the backend. Throws Error; BAM0482: a block or a scale cannot be drawn; BAM0487: a density without a mode.
+/// Runs the backend. Throws Error; BAM0482: a block or a scale cannot be drawn; BAM0490: a density without a mode.
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop);
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <sstream>
+#include <type_traits>
 #include <utility>
 
 namespace bam::cli {
@@ -38,7 +39,7 @@ Number to_number(std::string const& flag, std::string const& text, Number least,
     if (is_number && value >= least && value <= most) return value;
     std::string const range =
         most == std::numeric_limits<Number>::max() ? fmt::format("from {} on", least) : fmt::format("from {} to {}", least, most);
-    refuse(522, fmt::format("`{} {}`: not a whole number {}", flag, text, range));
+    refuse(522, fmt::format("`{} {}`: not a {}number {}", flag, text, std::is_floating_point_v<Number> ? "" : "whole ", range));
 }
 
 std::string to_path(std::string const& flag, std::string const& text) {

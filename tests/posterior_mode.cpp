@@ -83,7 +83,7 @@ void check_mode(std::unique_ptr<Study> const& study) {
 
 }  // namespace
 
-TEST_CASE("mode: the gradient is 0 at the end, for every model that has one") {
+TEST_CASE("mode: the gradient is 0 at the end - for every model that has one") {
     // Few cells and many parameters: without their scales held, most of these can fit exactly, or a learnt spread goes to 0.
     struct Case {
         char const* name;
@@ -124,7 +124,7 @@ TEST_CASE("mode: the gradient is 0 at the end, for every model that has one") {
     }
 }
 
-TEST_CASE("mode: where a learnt spread goes to 0 the density has no bound, and the ascent says whose") {
+TEST_CASE("mode: where a learnt spread goes to 0 the density has no bound - and the ascent says whose") {
     for (auto const& [name, table] : {std::pair("eight_schools", "rows"), {"group_regression", "small"}}) {
         CAPTURE(std::string(name));
         auto const study = study_of(name, table);
@@ -134,7 +134,7 @@ TEST_CASE("mode: where a learnt spread goes to 0 the density has no bound, and t
     }
 }
 
-TEST_CASE("mode: every prior of a scale, on every use of it") {
+TEST_CASE("mode: every prior of a scale - on every use of it") {
     struct Case {
         char const* prior;
         char const* use;
@@ -155,7 +155,7 @@ TEST_CASE("mode: every prior of a scale, on every use of it") {
     }
 }
 
-TEST_CASE("mode: ridge regression, whose answer is one linear system") {
+TEST_CASE("mode: ridge regression - whose answer is one linear system") {
     auto const study = bam::test::study(
         "model m\ndims { sequence row; feat }\ndata { x[row, feat]; y[row] }\n"
         "param { b[feat] ~ normal(0.3, 0.5) }\nobserve { y ~ normal(b' * x, 0.2) }\n"
@@ -193,7 +193,7 @@ TEST_CASE("mode: an exact fit has none") {
     CHECK(study->problem.plan.layout.variables[maximum.ascents.front().without_mode->variable].name == "s");
 }
 
-TEST_CASE("mode: the same bits every time, on any number of threads") {
+TEST_CASE("mode: the same bits every time - on any number of threads") {
     auto const study = study_of("attention", "small");
     AscentOptions options = with_seed(3);
     Maximum const one = maximise(study->problem, options, {});

@@ -38,13 +38,13 @@ TEST_CASE("climb: vi.json reads back") {
     CHECK(std::isnan(read->sds[1]));
 }
 
-TEST_CASE("climb: a vi.json of another run, or that is none, is refused (BAM0538)") {
+TEST_CASE("climb: a vi.json of another run, or that is none, is refused (BAM0539)") {
     for (auto const& [text, run] : std::initializer_list<std::pair<std::string, std::string>>{
              {to_json(some_climb(), "[]", "abc"), "abd"}, {"{\"run\": \"abc\"}", "abc"}, {"no json", "abc"}}) {
         Diagnostics diagnostics;
         CHECK_FALSE(read_climb(text, run, 0, diagnostics));
         REQUIRE(diagnostics.size() == 1);
-        CHECK(diagnostics[0].code == 538);
+        CHECK(diagnostics[0].code == 539);
     }
 }
 
