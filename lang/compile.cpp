@@ -113,7 +113,7 @@ CompileResult compile(CompileRequest const& request, Reader const& reader, Sourc
 
     auto parts = std::make_shared<Compiled::Parts>();
     parts->files = std::move(loaded.sources);
-    auto model = check(loaded.files, sources, {request.dims, request.priors}, diagnostics);
+    auto model = check(loaded.files, sources, {request.dims, request.priors, request.learns_hyper}, diagnostics);
     if (!model) return result;
     parts->model = std::move(*model);
     result.model = print(parts->model);

@@ -21,6 +21,7 @@ struct CompileRequest {
     std::vector<std::string> files;           ///< files of priors first, then the model
     std::map<std::string, std::size_t> dims;  ///< sizes that replace those of the files
     std::vector<std::string> priors;          ///< named sets that apply; later ones win
+    bool learns_hyper = false;                ///< what is marked learn() is no longer held
     CompileStage last = CompileStage::Plan;   ///< later stages do not run
 };
 

@@ -85,6 +85,7 @@ class Reading {
         }
         if (call_.text == "normal") return normal();
         if (call_.text == "laplace_position") return laplace_position();
+        if (call_.text == "learn") return learn();
         for (ScaleFamilyRow const& row : scale_families()) {
             if (call_.text == row.name) return of_scale(row);
         }
@@ -118,6 +119,7 @@ class Reading {
         std::vector<std::string> names{"normal"};
         for (ScaleFamilyRow const& row : scale_families()) names.emplace_back(row.name);
         names.emplace_back("laplace_position");
+        names.emplace_back("learn");
         return names;
     }
 
@@ -240,6 +242,19 @@ class Reading {
         result.first = numbers[0];
         result.second = numbers[1];
         return is_good ? std::optional(result) : std::nullopt;
+    }
+
+    /// A number of the priors that --learn-hyper learns, and that is held otherwise.
+    std::optional<Distribution> learn() {
+        auto const args = arguments({"start"});
+        if (!args) return std::nullopt;
+        auto const start = number_of(workspace_, *(*args)[0], "an argument of learn");
+        if (!start) return std::nullopt;
+        Distribution result;
+        result.family = Family::Learn;
+        result.span = call_.span;
+        result.first = *start;
+        return result;
     }
 
     /// A decay centred where influence falls by a factor e in `scale` steps.

@@ -155,7 +155,7 @@ class Building {
         Term const target = terms.leaf(is_observation_ ? Op::Data : Op::Param, stated_.symbol, model_.axes_of(stated_.symbol));
         factor.scale = terms.zero();
         factor.spread = distribution.spread;
-        if (distribution.family == Distribution::Family::Flat) {
+        if (distribution.family == Distribution::Family::Flat || distribution.family == Distribution::Family::Learn) {
             factor.spread = Spread::Flat;
             factor.mean = terms.zero();
         } else {
@@ -311,7 +311,9 @@ void add_factors(Workspace& workspace) {
     for (PriorStatement const& stated : workspace.priors) {
         bool const is_scale = model.symbols[stated.symbol].kind == SymbolKind::Scale;
         if (!stated.distribution || stated.distribution->is_of_scale()) continue;
-        if (is_scale && stated.distribution->family == Distribution::Family::Flat) continue;
+        bool const is_free =
+            stated.distribution->family == Distribution::Family::Flat || stated.distribution->family == Distribution::Family::Learn;
+        if (is_scale && is_free) continue;
         auto const factor = Building(workspace, stated, false).run();
         if (factor && stated.is_chosen && !is_scale) model.factors.push_back(*factor);
     }

@@ -50,6 +50,7 @@ ScaleFamily scale_family(Family family) {
         case Family::InverseGamma: return ScaleFamily::InverseGamma;
         case Family::Gamma: return ScaleFamily::Gamma;
         case Family::Flat:
+        case Family::Learn:
         case Family::Normal: return ScaleFamily::Flat;
     }
     return ScaleFamily::Flat;
@@ -117,7 +118,8 @@ class Kinds {
         }
         for (PriorStatement const* prior : own) {
             Distribution const& d = *prior->distribution;
-            if (!uses.empty() && spread_of(d.family) != spread) return refuse_use(symbol, *prior, uses.front());
+            if (!uses.empty() && spread_of(d.family) != spread && !model_.symbols[symbol].learnt_from)
+                return refuse_use(symbol, *prior, uses.front());
             model_.scale_priors.push_back(
                 {symbol, prior->region, spread, scale_family(d.family), d.first, d.second, prior->statement->span, {}});
         }

@@ -126,6 +126,7 @@ class LayoutBuilder {
         }
         variable.first_step = symbol.first_step;
         variable.may_be_missing = symbol.may_be_missing;
+        variable.learnt_from = symbol.learnt_from;
         variable.span = symbol.span;
         if (symbol.kind == SymbolKind::Data) {
             for (Binding const& binding : model_.bindings) {

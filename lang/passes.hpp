@@ -16,6 +16,7 @@ namespace bam {
 struct Choices {
     std::map<std::string, std::size_t> dims;  ///< --dim unit=3
     std::vector<std::string> priors;          ///< --priors NAME, in order; later statements win
+    bool learns_hyper = false;                ///< --learn-hyper: what is marked learn() is no longer held
 };
 
 /// Names are resolved once, every term has its axes, prior sets are applied, bindings are plain data. `files` are the file and what it

@@ -38,9 +38,10 @@ struct Variable {
     std::vector<std::uint16_t> dims;  ///< as declared, of DimLayout
     std::vector<std::size_t> shape;   ///< of the labelled dims, in declared order
     std::size_t components = 1;
-    std::size_t first_step = 0;       ///< entries before it do not exist
-    bool may_be_missing = false;      ///< of Data
-    std::vector<ColumnExpr> columns;  ///< of Data: one per component
+    std::size_t first_step = 0;         ///< entries before it do not exist
+    bool may_be_missing = false;        ///< of Data
+    std::optional<double> learnt_from;  ///< of a parameter that is learnt as one number, by expectation maximisation
+    std::vector<ColumnExpr> columns;    ///< of Data: one per component
     Span span;
 };
 

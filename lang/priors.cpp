@@ -5,6 +5,7 @@
 //   BAM0125  entries without a prior
 //   BAM0126  fixed and drawn at once
 //   BAM0127  prior sets: twice, in a circle, or extending what is not there
+//   BAM0147  learn() of what is no number of the priors
 //   BAM0511  --priors with an unknown name
 #include <fmt/format.h>
 
@@ -219,6 +220,12 @@ class Priors {
             fix(symbol, **fixed, own);
             return;
         }
+        auto const learnt = std::find_if(
+            own.begin(), own.end(), [](PriorStatement const* prior) { return prior->distribution->family == Distribution::Family::Learn; });
+        if (learnt != own.end()) {
+            learn(symbol, **learnt, own);
+            return;
+        }
         if (auto const gap = find_gap(symbol, own)) {
             std::string const where = model_.time ? model_.dims[*model_.time].name + " = " + std::to_string(*gap) : "";
             bool const has_whole =
@@ -226,6 +233,43 @@ class Priors {
             Diagnostic& d =
                 workspace_.error(125, own.front()->statement->lhs.span, fmt::format("some entries of `{}` have no prior", parameter.name));
             d.labels[0].text = has_whole ? "none at " + where : "only the entries that are named have one";
+        }
+    }
+
+    /// A number of the priors: held where its search would start, or free and without a prior of its own.
+    void learn(SymbolId symbol, PriorStatement const& learnt, std::vector<PriorStatement const*> const& own) {
+        Symbol& parameter = model_.symbols[symbol];
+        double const start = learnt.distribution->first;
+        parameter.kind = SymbolKind::Fixed;  // unless it is free
+        parameter.literal = static_cast<std::uint32_t>(model_.literals.size());
+        model_.literals.push_back({{}, {}, {start}});
+        bool const is_over_cells =
+            std::any_of(parameter.dims.begin(), parameter.dims.end(), [&](DimId dim) { return model_.dims[dim].role != Role::Labelled; });
+        if (is_over_cells) {
+            workspace_.error(147, learnt.statement->rhs.span, fmt::format("`{}` has a number for every sequence or step", parameter.name),
+                             "learn() is for numbers that priors are made of",
+                             {hint(workspace_.text(learnt.statement->lhs.span) + " ~ normal(0, 1)")});
+            return;
+        }
+        if (own.size() > 1 || !learnt.region.labels.empty()) {
+            Diagnostic& d =
+                workspace_.error(126, learnt.statement->span, fmt::format("only a part of `{}` is learnt as a number", parameter.name),
+                                 "a parameter is learnt as a whole or drawn");
+            for (PriorStatement const* other : own) {
+                if (other != &learnt) d.labels.push_back({other->statement->span, "this speaks of the rest"});
+            }
+            return;
+        }
+        for (PriorStatement& prior : workspace_.priors) {
+            if (&prior != &learnt) continue;
+            if (workspace_.choices.learns_hyper) {
+                prior.distribution->family = Distribution::Family::Flat;
+                parameter.kind = SymbolKind::Block;
+                parameter.literal.reset();
+                parameter.learnt_from = start;
+            } else {
+                prior.distribution.reset();
+            }
         }
     }
 

@@ -55,18 +55,18 @@ struct Definition {
 
 /// The call on the right of `~`, its arguments sorted.
 struct Distribution {
-    enum class Family : std::uint8_t { Normal, Flat, HalfCauchy, HalfNormal, InverseGamma, Gamma };
+    enum class Family : std::uint8_t { Normal, Flat, HalfCauchy, HalfNormal, InverseGamma, Gamma, Learn };
     Family family = Family::Normal;
     tree::Expr const* mean = nullptr;   ///< of Normal, unless `mean_value`
     std::optional<double> mean_value;   ///< of laplace_position
     Spread spread = Spread::Sd;         ///< of Normal
     tree::Expr const* scale = nullptr;  ///< of Normal
     Span scale_span;                    ///< with the `sd =` before it
-    double first = 0;                   ///< of the families of scales
+    double first = 0;                   ///< of the families of scales; of Learn, where it starts
     double second = 0;
     Span span;
 
-    bool is_of_scale() const { return family != Family::Normal && family != Family::Flat; }
+    bool is_of_scale() const { return family != Family::Normal && family != Family::Flat && family != Family::Learn; }
 };
 
 /// `target ~ distribution` or `target fixed value` about a parameter or, in the observe section, about data.

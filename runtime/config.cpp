@@ -91,22 +91,24 @@ FitOptions to_options(Json const& json) {
 Json identity(RunConfig const& config) {
     Json files = Json::array();
     for (RunConfig::File const& file : config.files) files.push_back({{"name", file.name}, {"also", file.also}, {"text", file.text}});
-    return {{"bam", config.version},
-            {"model",
-             {{"name", config.model},
-              {"hash", config.model_hash()},
-              {"requested", config.requested},
-              {"dims", config.dims},
-              {"priors", config.priors},
-              {"files", std::move(files)}}},
-            {"data",
-             {{"file", config.data_name},
-              {"hash", config.data_hash},
-              {"rows", config.data_rows},
-              {"separator", to_json(config.separator)},
-              {"decimal", to_json(config.decimal_point)}}},
-            {"options", to_json(config.options)},
-            {"interrupted", config.is_interrupted}};
+    Json json{{"bam", config.version},
+              {"model",
+               {{"name", config.model},
+                {"hash", config.model_hash()},
+                {"requested", config.requested},
+                {"dims", config.dims},
+                {"priors", config.priors},
+                {"files", std::move(files)}}},
+              {"data",
+               {{"file", config.data_name},
+                {"hash", config.data_hash},
+                {"rows", config.data_rows},
+                {"separator", to_json(config.separator)},
+                {"decimal", to_json(config.decimal_point)}}},
+              {"options", to_json(config.options)},
+              {"interrupted", config.is_interrupted}};
+    if (config.learns_hyper) json["model"]["learn_hyper"] = true;
+    return json;
 }
 
 RunConfig to_config(Json const& json) {
@@ -117,6 +119,7 @@ RunConfig to_config(Json const& json) {
     model.at("requested").get_to(config.requested);
     config.dims = model.at("dims").get<std::map<std::string, std::size_t>>();
     model.at("priors").get_to(config.priors);
+    config.learns_hyper = model.value("learn_hyper", false);
     for (Json const& file : model.at("files"))
         config.files.push_back(
             {file.at("name").get<std::string>(), file.at("text").get<std::string>(), file.at("also").get<std::vector<std::string>>()});

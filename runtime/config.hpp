@@ -38,6 +38,7 @@ struct RunConfig {
     std::vector<File> files;             ///< those, and all that they use
     std::map<std::string, std::size_t> dims;
     std::vector<std::string> priors;  ///< named sets
+    bool learns_hyper = false;
     std::string data_name;
     std::string data_hash;
     std::size_t data_rows = 0;

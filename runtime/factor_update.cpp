@@ -118,10 +118,12 @@ GaussianStep step_to_optimum(Variable const& variable, std::vector<std::uint32_t
     Eigen::MatrixXd const covariance = factor.solve(Eigen::MatrixXd::Identity(d, d));
     Eigen::VectorXd const move = factor.solve(slope) * -0.5;
     GaussianStep step;
+    bool const is_point = variable.learnt_from.has_value();
     // -(F(m', V') - F(m, V)) / 2 + (log |V'| - log |V|) / 2, with tr(precision V') = d and move' precision move = -slope' move / 2.
     double const log_new = -2 * factor.matrixLLT().diagonal().array().log().sum();
-    step.rise = -0.5 * (static_cast<double>(d) - precision.cwiseProduct(old).sum() + 0.5 * slope.dot(move)) +
-                0.5 * (log_new - log_determinant(old));
+    step.rise = is_point ? -0.25 * slope.dot(move)
+                         : -0.5 * (static_cast<double>(d) - precision.cwiseProduct(old).sum() + 0.5 * slope.dot(move)) +
+                               0.5 * (log_new - log_determinant(old));
     for (Eigen::Index i = 0; i < d; ++i) {
         std::uint32_t const a = group[static_cast<std::size_t>(i)];
         means[a * size + index] += move(i);
@@ -132,6 +134,7 @@ GaussianStep step_to_optimum(Variable const& variable, std::vector<std::uint32_t
 
 double entropy(BlockPlan const& block, Variable const& variable, Grid const& grid, Covariances const& covariances) {
     double sum = 0;
+    if (variable.learnt_from) return sum;
     for_each_system(block, variable, grid, [&](auto const& group, std::size_t here, std::optional<std::size_t> before) {
         Eigen::MatrixXd conditional = covariance_of(group, here, covariances);
         if (before) {
@@ -172,6 +175,8 @@ class JointUpdate : public FactorUpdate {
             if (!step.is_proper) fail(variable_);
             rise += step.rise;
         });
+        // A number that is learnt has no spread: expectation maximisation.
+        if (variable_.learnt_from) std::fill(covariances_.same.begin(), covariances_.same.end(), 0.0);
         return rise;
     }
 

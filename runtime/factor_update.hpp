@@ -81,7 +81,7 @@ void for_each_system(BlockPlan const& block, Variable const& variable, Grid cons
 Eigen::MatrixXd covariance_of(std::vector<std::uint32_t> const& group, std::size_t index, Covariances const& covariances);
 Eigen::MatrixXd earlier_of(std::vector<std::uint32_t> const& group, std::size_t index, Covariances const& covariances);
 
-/// Entropy of all Gaussian factors of a block; minus infinity at a point mass.
+/// Entropy of all Gaussian factors of a block; minus infinity at a point mass, and none where the block is learnt as numbers.
 double entropy(BlockPlan const& block, Variable const& variable, Grid const& grid, Covariances const& covariances);
 /// The sequence's number of steps.
 std::size_t length(Grid const& grid, Extent extent, std::size_t lane);

@@ -77,6 +77,7 @@ RunConfig make_config(Prepared::Parts const& prepared, FitOptions const& options
     config.files = files_of(program);
     config.dims = program.request.dims;
     config.priors = program.request.priors;
+    config.learns_hyper = program.request.learns_hyper;
     config.data_name = prepared.data_name;
     config.data_hash = prepared.data_hash;
     config.data_rows = prepared.table->rows;

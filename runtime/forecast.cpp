@@ -42,6 +42,7 @@ std::shared_ptr<Program::Parts const> program_of(RunConfig const& config) {
     request.files = config.requested;
     request.dims = config.dims;
     request.priors = config.priors;
+    request.learns_hyper = config.learns_hyper;
     return make_program(request, reader_of(config));
 }
 

@@ -61,6 +61,7 @@ class Responses {
     Target target(std::size_t column, Layout const& layout) {
         if (!recorder_.columns()[column].is_identified) return {};
         Recorder::Source const source = recorder_.source(column);
+        if (source.term == nullptr && layout.variables[source.variable].learnt_from) return {};
         if (source.term == nullptr && layout.variables[source.variable].kind == VariableKind::Scale) {
             for (std::size_t s = 0; s < layout.scales.size(); ++s) {
                 if (layout.scales[s].variable == source.variable) return {Kind::Scale, s, source.offset};
@@ -112,7 +113,9 @@ class Responses {
         double value = before;
         double change = 0;
         for (std::size_t pass = 0; pass < most_passes; ++pass) {
-            for (std::size_t f = 0; f < field.factors(); ++f) field.update(f);
+            for (std::size_t f = 0; f < field.factors(); ++f) {
+                if (!field.is_number(f)) field.update(f);  // given the numbers that were learnt
+            }
             field.move_orbits();
             double const next = mean(field, target);
             double const last = change;
@@ -153,7 +156,7 @@ class Responses {
         double const epsilon = 1;  // E[g] is linear in the means of one factor: any ε will do
         for (std::size_t f = 0; f < problem_.plan.blocks.size(); ++f) {
             tilt(field, target, epsilon);
-            field.update(f);
+            if (!field.is_number(f)) field.update(f);
             variance += (mean(field, target) - before) / epsilon;
             tilt(field, target, 0);
             field.set_posterior(optimum_);

@@ -169,6 +169,7 @@ void add_fit(CLI::App& app, Options& options) {
     add_value(app, "--tol", "X", "Of vi: it ends where a pass changes the ELBO by less than this, relative to it",
               [&](std::string const& flag, std::string const& text) { fit.tolerance = to_number<double>(flag, text, 0, 1); })
         ->default_str("1e-9");
+    app.add_flag("--learn-hyper", options.compile.learn_hyper, "Of vi: learn the numbers marked learn(), which are held otherwise");
     app.add_flag("--linear-response", fit.linear_response, "Of vi: sds that know of the other factors, for what is identified");
     app.add_flag("--rows", fit.by_rows, "Draw Gaussian blocks a row at a time");
     app.add_flag("!--no-orbit", fit.by_orbits, "Make no moves along what the likelihood cannot see");
@@ -328,6 +329,8 @@ void check_arguments(Verb const& verb, Options const& options) {
     bool const needs_data = verb.name == "fit" || verb.name == "samplers" || verb.name == "predict";
     if (needs_data && options.data.empty())
         refuse(523, fmt::format("`bam {}` needs a table", verb.name), {"say which: `--data TABLE`, - for standard input"});
+    if (options.compile.learn_hyper && options.fit.backend != Backend::Variational)
+        refuse(522, "`--learn-hyper` is of the variational backend", {"say --backend vi, too"});
     if (options.fit.linear_response && options.fit.backend != Backend::Variational)
         refuse(522, "`--linear-response` is of the variational backend", {"say --backend vi, too"});
     if (options.fit.backend == Backend::Map && options.fit.init == Init::Map)

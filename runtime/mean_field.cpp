@@ -72,7 +72,9 @@ MeanField::MeanField(Problem const& problem, ExpectationPlan const& expectations
         lagged_.push_back(k);
     }
     for (OrbitPlan const& orbit : problem.plan.orbits) {
-        auto update = moves_orbits ? make_orbit_update(context, orbit) : nullptr;
+        bool const is_of_numbers =
+            problem.plan.layout.variables[orbit.first].learnt_from || problem.plan.layout.variables[orbit.second].learnt_from;
+        auto update = moves_orbits && !is_of_numbers ? make_orbit_update(context, orbit) : nullptr;
         if (update) orbits_.push_back(std::move(update));
     }
 }
@@ -82,6 +84,10 @@ void MeanField::start(State const& state) {
     for (std::size_t v = 0; v < state.values.size(); ++v) {
         if (problem_.plan.layout.variables[v].kind != VariableKind::Data)
             std::copy(state.values[v].begin(), state.values[v].end(), posterior_.state.values[v].begin());
+    }
+    for (std::size_t v = 0; v < state.values.size(); ++v) {
+        auto const& from = problem_.plan.layout.variables[v].learnt_from;
+        if (from) std::fill(posterior_.state.values[v].begin(), posterior_.state.values[v].end(), *from);
     }
     for (Covariances& covariances : posterior_.covariances) {
         std::fill(covariances.same.begin(), covariances.same.end(), 0.0);
@@ -191,7 +197,10 @@ double MeanField::update_scale(std::size_t s) {
     std::size_t const size = entries / problem_.plan.layout.variables[scale.variable].components;
     for (std::size_t e = 0; e < entries; ++e) {
         ScaleFactor const old = posterior_.scales[s][e];
-        ScaleFactor const factor = make_scale_factor(prior_of(scale, e / size), scale.spread, counts[e], squares[e], scale_tilts_[s][e]);
+        bool const is_point = problem_.plan.layout.variables[scale.variable].learnt_from.has_value();
+        ScaleFactor const factor =
+            is_point ? make_scale_point(scale.spread, counts[e], squares[e])
+                     : make_scale_factor(prior_of(scale, e / size), scale.spread, counts[e], squares[e], scale_tilts_[s][e]);
         rise += factor.log_normaliser - old.log_normaliser - 0.5 * old.precision * (old.squares - squares[e]);
         set_scale(s, e, factor);
     }
@@ -205,6 +214,13 @@ double MeanField::update(std::size_t factor) {
     factor -= updates_.size();
     if (factor < posterior_.scales.size()) return update_scale(factor);
     return outputs_[factor - posterior_.scales.size()]->update();
+}
+
+bool MeanField::is_number(std::size_t factor) const {
+    Layout const& layout = problem_.plan.layout;
+    if (factor < updates_.size()) return layout.variables[problem_.plan.blocks[factor].variable].learnt_from.has_value();
+    factor -= updates_.size();
+    return factor < posterior_.scales.size() && layout.variables[layout.scales[factor].variable].learnt_from.has_value();
 }
 
 std::string MeanField::name(std::size_t factor) const {

@@ -34,6 +34,8 @@ class MeanField {
     double move_orbits();
     std::size_t factors() const { return updates_.size() + problem_.plan.layout.scales.size() + outputs_.size(); }
     std::string name(std::size_t factor) const;
+    /// Learnt as numbers, without a spread.
+    bool is_number(std::size_t factor) const;
     /// FactorUpdate::update_at_points of a block of the plan.
     void update_at_points(std::size_t block) {
         elbo_.reset();

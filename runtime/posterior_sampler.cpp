@@ -14,6 +14,7 @@ PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.prob
     for (BlockPlan const& block : plan.blocks) {
         Variable const& variable = plan.layout.variables[block.variable];
         Covariances const& covariances = posterior_.covariances[block.variable];
+        if (variable.learnt_from) continue;  // the same in every draw
         blocks_.push_back({block.variable, {}});
         for_each_system(block, variable, grid, [&](auto const& group, std::size_t here, std::optional<std::size_t> before) {
             std::vector<std::size_t> places, previous;
@@ -44,6 +45,7 @@ PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.prob
     }
     for (std::size_t s = 0; s < plan.layout.scales.size(); ++s) {
         ScaleLayout const& scale = plan.layout.scales[s];
+        if (plan.layout.variables[scale.variable].learnt_from) continue;
         scales_.push_back({s, {}, field.counts(s)});
         std::size_t const size = scales_.back().counts.size() / plan.layout.variables[scale.variable].components;
         for (std::size_t e = 0; e < scales_.back().counts.size(); ++e) {

@@ -25,6 +25,7 @@ bool is_file(std::string const& priors) { return priors.ends_with(".bam") || pri
 CompileRequest make_request(std::string const& file, CompileOptions const& options) {
     CompileRequest request;
     request.dims = options.dims;
+    request.learns_hyper = options.learn_hyper;
     // A file of priors stands to the model as a file that uses it: what it says wins, and the last one is the outermost.
     for (std::string const& priors : options.priors) {
         if (is_file(priors))

@@ -109,6 +109,13 @@ ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, 
         precision / mass, log_precision, variance / mass, mean / mass, sd_of_log, squares, std::log(mass * nodes.step) + nodes.log_peak};
 }
 
+ScaleFactor make_scale_point(SpreadKind spread, double n, double squares) {
+    double const precision = n / squares;
+    double const scale =
+        spread == SpreadKind::Precision ? precision : (spread == SpreadKind::Variance ? 1 / precision : 1 / std::sqrt(precision));
+    return {precision, std::log(precision), 1 / precision, scale, 0, squares, 0.5 * n * std::log(precision) - 0.5 * n};
+}
+
 ScaleTable::ScaleTable(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares) {
     Nodes nodes = make_nodes({prior, spread, n, squares}, 8);
     step_ = nodes.step;

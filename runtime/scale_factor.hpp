@@ -20,6 +20,9 @@ struct ScaleFactor {
     double log_normaliser = 0;  ///< log of the integral of prior(scale) sd^-n exp(-S / (2 sd^2)) over the scale
 };
 
+/// The best number: precision n / S. Its contribution to the ELBO has the form of a factor's.
+ScaleFactor make_scale_point(SpreadKind spread, double n, double squares);
+
 /// `spread`: what the file calls the scale: the prior is of that. `tilt`: ε where ε log(sd) is added to the log
 /// density.
 ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double tilt = 0);

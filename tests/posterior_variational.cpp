@@ -386,6 +386,38 @@ TEST_CASE("mean field: with one Gaussian block free the ELBO is the log evidence
     CHECK(oracle.log_joint(state) - log_q == doctest::Approx(elbo).epsilon(1e-10));
 }
 
+TEST_CASE("mean field: numbers that are learnt maximise the evidence") {
+    // y_i ~ N(mu, tau^2 + 1) with theta integrated out: mu is the mean, tau^2 + 1 the mean square about it.
+    Choices choices;
+    choices.learns_hyper = true;
+    auto const study = test::study(
+        "model learnt\ndims { sequence shop }\ndata { y[shop] missing }\nparam { theta[shop] ~ normal(mu, tau); mu ~ learn(0); tau ~ learn(0.3) "
+        "}\nobserve { y ~ normal(theta, 1) }\ntable { shop = shop; y = y }\n",
+        "shop,y\na,4.1\nb,2.2\nc,6.3\nd,\ne,0.5\nf,3.9\ng,7\n", choices);
+    std::vector<double> const y{4.1, 2.2, 6.3, 0.5, 3.9, 7};
+    double mean = 0, square = 0;
+    for (double value : y) mean += value / 6;
+    for (double value : y) square += (value - mean) * (value - mean) / 6;
+    ExpectationPlan const expectations = expectations_of(*study);
+    MeanField field(study->problem, expectations);
+    field.start(start_of(*study, 0));
+    double elbo = field.pass();
+    for (int pass = 0; pass < 3000; ++pass) {
+        double const next = field.pass();
+        CHECK(next > elbo - 1e-10);
+        elbo = next;
+    }
+    auto value_of = [&](std::string const& name) {
+        for (std::size_t v = 0; v < study->problem.plan.layout.variables.size(); ++v) {
+            if (study->problem.plan.layout.variables[v].name == name) return field.posterior().state.values[v][0];
+        }
+        return std::nan("");
+    };
+    CHECK(value_of("mu") == doctest::Approx(mean).epsilon(1e-6));
+    CHECK(value_of("tau") == doctest::Approx(std::sqrt(square - 1)).epsilon(1e-6));
+    CHECK(elbo == doctest::Approx(-3 * (std::log(2 * std::numbers::pi * square) + 1)).epsilon(1e-8));
+}
+
 TEST_CASE("mean field: the ELBO stays below the log evidence") {
     // y = u w x + noise: two numbers, so that the evidence is a sum over a grid.
     auto const study = test::study(

@@ -76,6 +76,7 @@ struct CompileOptions {
     std::map<std::string, std::size_t> dims = {};  ///< sizes that replace those of the file: {{"unit", 3}}
     /// Prior sets by name, and files of priors (what ends in .bam or has a `/`), whose unnamed priors apply and whose sets can be named.
     std::vector<std::string> priors = {};
+    bool learn_hyper = false;  ///< numbers marked learn() are learnt, by Backend::Variational; otherwise they are held where they start
 };
 
 /// A table as text. Unset means: find out.
