@@ -391,7 +391,8 @@ TEST_CASE("mean field: numbers that are learnt maximise the evidence") {
     Choices choices;
     choices.learns_hyper = true;
     auto const study = test::study(
-        "model learnt\ndims { sequence shop }\ndata { y[shop] missing }\nparam { theta[shop] ~ normal(mu, tau); mu ~ learn(0); tau ~ learn(0.3) "
+        "model learnt\ndims { sequence shop }\ndata { y[shop] missing }\nparam { theta[shop] ~ normal(mu, tau); mu ~ learn(0); tau ~ "
+        "learn(0.3) "
         "}\nobserve { y ~ normal(theta, 1) }\ntable { shop = shop; y = y }\n",
         "shop,y\na,4.1\nb,2.2\nc,6.3\nd,\ne,0.5\nf,3.9\ng,7\n", choices);
     std::vector<double> const y{4.1, 2.2, 6.3, 0.5, 3.9, 7};
