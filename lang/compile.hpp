@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,7 @@ class Compiled {
     Layout const* layout(Diagnostics& diagnostics) const;
     /// Needs a layout. `weighted`: per factor, whether its cells differ in weight or precision.
     Plan plan(std::vector<bool> const& weighted) const;
-    /// Needs a layout. `drawn`: per variable, whether it is an output whose missing cells are unknowns.
+    /// Needs a layout. `drawn`: per variable, whether it is an output whose missing cells are unknowns. Throws NoClosedForm.
     ExpectationPlan expectations(std::vector<bool> const& drawn) const;
     /// The conditionals as mathematics; of one block, or of all. BAM0505: there is no such block.
     std::optional<std::string> explain(std::optional<std::string> const& block, Diagnostics& diagnostics) const;
@@ -72,6 +73,11 @@ class Compiled {
 
   private:
     std::shared_ptr<Parts const> parts_;
+};
+
+/// A product of parameters whose expectation has no closed form under independent factors.
+struct NoClosedForm : std::runtime_error {
+    using std::runtime_error::runtime_error;
 };
 
 /// How far a model came. Later stages are there only if earlier ones found no error.

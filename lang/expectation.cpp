@@ -1,9 +1,12 @@
 #include "expectation.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <stdexcept>
+
+#include "compile.hpp"
 
 namespace bam {
 namespace {
@@ -54,6 +57,7 @@ std::vector<SymbolId> const& Expectations::symbols(Term term) {
 
 Axis Expectations::fresh(Axis axis) {
     auto const [it, is_new] = fresh_.try_emplace(axis.dim, first_fresh);
+    if (it->second == std::numeric_limits<std::uint16_t>::max()) throw std::length_error("too many products in one mean");
     return {axis.dim, it->second++};
 }
 
@@ -266,9 +270,18 @@ Term Expectations::component(std::vector<Term> const& atoms, bool is_central) {
     auto const scans = std::count_if(atoms.begin(), atoms.end(), [&](Term atom) { return terms_[atom].op == Op::Scan; });
     if (atoms.size() == 1) return atoms.front();  // linear in each block: the expectation is the term at the means
     if (atoms.size() == 2 && scans == 2) return scan_product(atoms[0], atoms[1]);
-    if (atoms.size() != 2 || scans != 0) throw std::logic_error("an expectation without a closed form");  // derive() lets none through
+    if (atoms.size() != 2 || scans != 0) throw NoClosedForm(names(atoms));
     Term const covariance = leaf_covariance(atoms[0], atoms[1]);
     return is_central ? covariance : terms_.add({covariance, terms_.multiply({atoms[0], atoms[1]})});
+}
+
+/// The parameters in some atoms, for a message.
+std::string Expectations::names(std::vector<Term> const& atoms) {
+    std::vector<SymbolId> all;
+    for (Term atom : atoms) all = united(all, symbols(atom));
+    std::string text;
+    for (SymbolId symbol : all) text += (text.empty() ? "" : ", ") + model_.symbols[symbol].name;
+    return text;
 }
 
 Term Expectations::leaf_covariance(Term a, Term b) {
@@ -298,7 +311,7 @@ Term Expectations::scan_product(Term a, Term b) {
         return std::any_of(order.begin(), order.end(), [&](Term t) { return terms_[t].op == Op::Scan && !symbols(t).empty(); });
     };
     for (Term arg : {h.args[0], h.args[1], g.args[0], g.args[1]}) {
-        if (has_random_scan(arg)) throw std::logic_error("an expectation of a recurrence inside a recurrence");  // BAM0204 before
+        if (has_random_scan(arg)) throw NoClosedForm(names({a, b}));
     }
     Term const coefficient = product(h.args[0], g.args[0]);
     Term const input = terms_.add({terms_.multiply({product(h.args[0], g.args[1]), terms_.shift(a, time)}),

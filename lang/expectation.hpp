@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,7 @@ class Expectations {
     Term component(std::vector<Term> const& atoms, bool is_central);
     Term scan_product(Term a, Term b);
     Term leaf_covariance(Term a, Term b);
+    std::string names(std::vector<Term> const& atoms);
 
     Term eliminate(std::vector<Term> factors, Axes summed);
     bool push_into_scan(std::vector<Term>& factors, Axes& summed);

@@ -92,6 +92,26 @@ class Planner {
         return plan;
     }
 
+    /// Linear in every block; of a swept block at the present step only, so that a step can be updated on its own.
+    bool is_linear(Term term, Derivation const& derivation) const {
+        auto mentions_lag = [&](SymbolId block) {
+            return model_.terms.any(term, [&](Node const& node) { return node.op == Op::Param && node.payload == block && node.lag > 0; });
+        };
+        bool const is_linear_in_blocks =
+            std::all_of(derivation.blocks.begin(), derivation.blocks.end(), [&](Conditional const& conditional) {
+                bool const looks_back = conditional.method == Method::Sweep && mentions_lag(conditional.block);
+                return !looks_back && degree(model_, term, conditional.block).value <= 1;
+            });
+        bool const has_scale = std::any_of(derivation.scales.begin(), derivation.scales.end(), [&](ScaleConditional const& scale) {
+            return mentions(model_, term, {Op::Param, scale.scale, 0});
+        });
+        bool const has_output = model_.terms.any(term, [&](Node const& node) {
+            bool const is_data = node.op == Op::Data || node.op == Op::LagData;
+            return is_data && model_.symbols[static_cast<SymbolId>(node.payload)].may_be_missing;
+        });
+        return is_linear_in_blocks && !has_scale && !has_output;
+    }
+
     OrbitPlan orbit(Symmetry const& symmetry) {
         OrbitPlan plan;
         plan.first = numbering_.variables.at(symmetry.first);
@@ -374,6 +394,7 @@ Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry>
     for (Symbol const& symbol : model.symbols) {
         if (!symbol.is_report || !symbol.term) continue;
         plan.reports.push_back(planner.report(symbol));
+        plan.reports.back().is_linear = planner.is_linear(*symbol.term, derivation);
         plan.reports.back().is_identified =
             std::all_of(symmetries.begin(), symmetries.end(), [&](Symmetry const& s) { return is_invariant(model, *symbol.term, s); });
     }

@@ -233,6 +233,7 @@ struct ReportPlan {
     std::vector<std::size_t> shape;  ///< of the labelled dims
     std::size_t first_step = 0;      ///< it has no value before
     bool is_identified = true;       ///< no symmetry of the likelihood changes it
+    bool is_linear = false;          ///< in every block, the others held fixed, and free of scales: its expectation is itself at the means
     TermPlan term;
 };
 

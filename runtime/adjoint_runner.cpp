@@ -313,12 +313,13 @@ void AdjointRunner::add_to(std::uint32_t reg, double const* values, std::size_t 
     double* out = adjoint(reg, steps.first);
     if (extent(reg) == Extent::One) {
         double sum = 0;
-        for (std::size_t i = 0; i < n; ++i) sum += values[i] * (factor ? factor[factor_is_one ? 0 : i] : 1);
+        for (std::size_t i = 0; i < n; ++i) sum += values[i] == 0 ? 0 : values[i] * (factor ? factor[factor_is_one ? 0 : i] : 1);
         *out += sum;
     } else if (factor == nullptr) {
         for (std::size_t i = 0; i < n; ++i) out[i] += values[i];
     } else {
-        for (std::size_t i = 0; i < n; ++i) out[i] += values[i] * factor[factor_is_one ? 0 : i];
+        // A cell that does not count may have no number: 0 times it is 0.
+        for (std::size_t i = 0; i < n; ++i) out[i] += values[i] == 0 ? 0 : values[i] * factor[factor_is_one ? 0 : i];
     }
 }
 

@@ -17,7 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double highest_k = 0.7;
+/// Above it a sample of this size cannot tell (Vehtari and others 2024).
+double highest_k(std::size_t draws) { return std::min(1 - 1 / std::log10(static_cast<double>(std::max<std::size_t>(draws, 2))), 0.7); }
 
 char const* word(ClimbEnding ending) {
     switch (ending) {
@@ -102,6 +103,7 @@ std::string to_json(Climb const& climb, std::string_view factors, std::string_vi
               {"ending", word(climb.ending)},
               {"seconds", climb.seconds},
               {"pareto_k", number(climb.pareto_k)},
+              {"draws", climb.draws},
               {"starts", numbers(climb.starts)},
               {"chosen", climb.chosen + 1},
               {"elbo_trace", numbers(climb.trace)},
@@ -125,6 +127,7 @@ std::optional<Climb> read_climb(std::string_view text, std::string_view run, std
         climb.chosen = json.at("chosen").get<std::size_t>() - 1;
         climb.pareto_k = to_number(json.at("pareto_k"));
         json.at("seconds").get_to(climb.seconds);
+        json.at("draws").get_to(climb.draws);
         for (ClimbEnding const ending : {ClimbEnding::Converged, ClimbEnding::PassLimit, ClimbEnding::Stopped})
             if (json.at("ending").get<std::string>() == word(ending)) climb.ending = ending;
         if (climb.chosen >= climb.starts.size() || climb.trace.empty()) return refuse("vi.json is not as bam wrote it");
@@ -146,21 +149,23 @@ Verdict judge(Climb const& climb) {
     double const elbo = climb.trace.empty() ? -HUGE_VAL : climb.trace.back();
     verdict.sentences.push_back(fmt::format("{}. {}, ELBO {:.4f}: {}.", verdict.is_converged ? "converged" : "not converged",
                                             counted(climb.trace.size(), "pass"), elbo, reason));
-    bool const is_close = climb.pareto_k <= highest_k;
+    double const most = highest_k(climb.draws);
+    bool const is_close = climb.pareto_k <= most;
     if (std::isnan(climb.pareto_k)) {
         verdict.sentences.emplace_back("Too few draws to tell how far the factors are from the posterior.");
     } else if (is_close) {
         verdict.sentences.push_back(
-            fmt::format("The factors are close to the posterior: pareto k {:.2f}, below {}.", climb.pareto_k, highest_k));
+            fmt::format("The factors are close to the posterior: pareto k {:.2f}, below {:.2f}.", climb.pareto_k, most));
     } else {
         verdict.sentences.push_back(fmt::format(
-            "The factors are far from the posterior: pareto k {:.2f}, above {}. They hold blocks independent, so sds are off{}.",
-            climb.pareto_k, highest_k, climb.sds.empty() ? "" : "; LR_sd repairs them to first order"));
+            "The factors are far from the posterior: pareto k {:.2f}, above {:.2f}. They hold blocks independent, so sds are off{}.",
+            climb.pareto_k, most, climb.sds.empty() ? "" : "; LR_sd repairs them to first order"));
     }
     if (!verdict.is_converged && climb.ending == ClimbEnding::PassLimit)
         verdict.advice.push_back(fmt::format("more passes, `--max-passes {}`", 10 * climb.trace.size()));
     if (!is_close && !std::isnan(climb.pareto_k)) {
-        if (climb.sds.empty()) verdict.advice.emplace_back("`--linear-response` for sds that know of the other blocks");
+        if (climb.sds.empty() && verdict.is_converged)
+            verdict.advice.emplace_back("`--linear-response` for sds that know of the other blocks");
         verdict.advice.emplace_back("`--backend gibbs` for what counts");
     }
     return verdict;

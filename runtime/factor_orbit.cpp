@@ -28,7 +28,8 @@ class Side {
           means_(context.posterior.state.values[block.variable]),
           covariances_(context.posterior.covariances[block.variable]),
           gradient_(make_gradient(covariances_)),
-          group_of_(variable_.components, 0) {
+          group_of_(variable_.components, 0),
+          place_(variable_.components, 0) {
         for (PriorPlan const& prior : block.priors) {
             if (context.factors.is_flat(prior.factor)) continue;
             runners_.push_back(std::make_unique<AdjointRunner>(context.expectations.squares[prior.factor].pass,
@@ -36,7 +37,10 @@ class Side {
                                                                context.posterior.covariances, block.variable));
         }
         for (std::size_t g = 0; g < block.groups.size(); ++g) {
-            for (std::uint32_t component : block.groups[g]) group_of_[component] = g;
+            for (std::size_t i = 0; i < block.groups[g].size(); ++i) {
+                group_of_[block.groups[g][i]] = g;
+                place_[block.groups[g][i]] = static_cast<Eigen::Index>(i);
+            }
         }
     }
 
@@ -64,21 +68,26 @@ class Side {
     Change change(std::vector<Step> const& steps) const {
         Change result;
         for (System const& s : systems_) {
-            Eigen::MatrixXd const S = matrix(steps, s.group);
-            Eigen::MatrixXd const second = s.covariance + s.mean * s.mean.transpose();
-            Eigen::MatrixXd const moved = S * second;
-            result.slope += 2 * moved.cwiseProduct(s.precision).sum() + s.offset.dot(S * s.mean);
-            result.curvature += (moved * S.transpose()).cwiseProduct(s.precision).sum();
+            auto const moves = places(steps, s.group);
+            for (auto const& [to, from] : moves) {
+                // E[θ θ'] = V + m m'
+                result.slope += 2 * (s.covariance.row(from).dot(s.precision.row(to)) + s.mean(from) * s.mean.dot(s.precision.row(to))) +
+                                s.offset(to) * s.mean(from);
+                for (auto const& [other_to, other_from] : moves)
+                    result.curvature += s.precision(to, other_to) * (s.covariance(from, other_from) + s.mean(from) * s.mean(other_from));
+            }
         }
         return result;
     }
 
     void apply(std::vector<Step> const& steps, double delta) {
         for (System& s : systems_) {
-            auto const d = static_cast<Eigen::Index>(block_.groups[s.group].size());
-            Eigen::MatrixXd const map = Eigen::MatrixXd::Identity(d, d) + delta * matrix(steps, s.group);
-            s.mean = map * s.mean;
-            s.covariance = map * s.covariance * map.transpose();
+            // No step moves what another reads, but for itself: rows and columns can be moved one by one.
+            for (auto const& [to, from] : places(steps, s.group)) {
+                s.mean(to) += delta * s.mean(from);
+                s.covariance.row(to) += (delta * s.covariance.row(from)).eval();
+                s.covariance.col(to) += (delta * s.covariance.col(from)).eval();
+            }
         }
     }
 
@@ -129,15 +138,13 @@ class Side {
         return s;
     }
 
-    Eigen::MatrixXd matrix(std::vector<Step> const& steps, std::size_t g) const {
-        auto const& group = block_.groups[g];
-        auto const d = static_cast<Eigen::Index>(group.size());
-        Eigen::MatrixXd S = Eigen::MatrixXd::Zero(d, d);
-        auto place = [&](std::uint32_t component) { return std::find(group.begin(), group.end(), component) - group.begin(); };
+    /// Steps within a group, as places in it.
+    std::vector<std::pair<Eigen::Index, Eigen::Index>> places(std::vector<Step> const& steps, std::size_t g) const {
+        std::vector<std::pair<Eigen::Index, Eigen::Index>> result;
         for (Step step : steps) {
-            if (group_of_[step.to] == g) S(place(step.to), place(step.from)) = 1;
+            if (group_of_[step.to] == g) result.emplace_back(place_[step.to], place_[step.from]);
         }
-        return S;
+        return result;
     }
 
     BlockPlan const& block_;
@@ -146,7 +153,8 @@ class Side {
     std::vector<double>& means_;
     Covariances& covariances_;
     Gradient gradient_;
-    std::vector<std::size_t> group_of_;
+    std::vector<std::size_t> group_of_;  ///< per component
+    std::vector<Eigen::Index> place_;    ///< per component: in its group
     std::vector<std::unique_ptr<AdjointRunner>> runners_;
     std::vector<System> systems_;
 };

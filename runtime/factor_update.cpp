@@ -46,9 +46,14 @@ bool exists(Variable const& variable, Grid const& grid, std::size_t index) {
 }
 
 std::size_t length(Grid const& grid, Extent extent, std::size_t lane) {
-    std::size_t steps = grid.steps;
-    while (extent == Extent::Cell && steps > 0 && grid.lanes(steps - 1) <= lane) --steps;
-    return steps;
+    if (extent != Extent::Cell) return grid.steps;
+    // Sequences are sorted by length: a step has lane numbers below lanes(step), which do not increase.
+    std::size_t low = 0, high = grid.steps;
+    while (low < high) {
+        std::size_t const middle = (low + high) / 2;
+        (grid.lanes(middle) > lane ? low : high) = grid.lanes(middle) > lane ? middle + 1 : middle;
+    }
+    return low;
 }
 
 void for_each_system(BlockPlan const& block, Variable const& variable, Grid const& grid,

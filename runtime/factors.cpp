@@ -118,9 +118,10 @@ Factors::Factors(Plan const& plan, Bound const& bound, State const& state, std::
             Eigen::MatrixXd const covariance = Eigen::Map<Eigen::MatrixXd const>(factor.constant.data(), k, k);
             Eigen::MatrixXd const precision = covariance.inverse();
             covariance_precisions_[f].assign(precision.data(), precision.data() + precision.size());
-            double const systems = static_cast<double>(target.components * size) / static_cast<double>(k);
-            scores_[f].log_constant = -0.5 * systems * std::log(covariance.determinant());
-            scores_[f].counts[0] = static_cast<double>(target.components * size);
+            for (std::size_t c = 0; c < target.components; ++c) {
+                for (std::size_t i = 0; i < size; ++i) scores_[f].counts[0] += mask(f, c, i);
+            }
+            scores_[f].log_constant = -0.5 * scores_[f].counts[0] / static_cast<double>(k) * std::log(covariance.determinant());
         } else if (factor.spread != SpreadKind::Flat) {
             for (std::size_t c = 0; c < target.components; ++c) {
                 for_each_index(bound.grid, target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) {
@@ -222,7 +223,7 @@ void Factors::score(std::size_t f, PassRunner& runner) {
         std::size_t const n = runner.size(chunk);
         std::size_t const start = is_over_time(target.extent) ? (target.extent == Extent::Time ? chunk.first_step : chunk.first_cell) : 0;
         if (factor.spread == SpreadKind::Covariance) {
-            score.quadratic += quadratic_form(f, runner, n);
+            score.quadratic += quadratic_form(f, runner, start, n);
             continue;
         }
         for (std::size_t c = 0; c < target.components; ++c) {
@@ -259,7 +260,8 @@ void Factors::score(std::size_t f, PassRunner& runner) {
     }
 }
 
-double Factors::quadratic_form(std::size_t f, PassRunner const& runner, std::size_t n) const {
+/// Over the rows that count: the entries of a row count together.
+double Factors::quadratic_form(std::size_t f, PassRunner const& runner, std::size_t start, std::size_t n) const {
     std::vector<double> const& precision = covariance_precisions_[f];
     auto const& registers = plan_.residuals[f].registers;
     auto const k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(precision.size()))));
@@ -270,7 +272,9 @@ double Factors::quadratic_form(std::size_t f, PassRunner const& runner, std::siz
                 if (registers[first + a] == no_register || registers[first + b] == no_register) continue;
                 double const* ra = runner.at(registers[first + a]);
                 double const* rb = runner.at(registers[first + b]);
-                for (std::size_t i = 0; i < n; ++i) sum += precision[a * k + b] * ra[i] * rb[i];
+                for (std::size_t i = 0; i < n; ++i) {
+                    if (mask(f, first, start + i) > 0) sum += precision[a * k + b] * ra[i] * rb[i];
+                }
             }
         }
     }

@@ -58,7 +58,7 @@ class Factors {
         double log_constant = 0;  ///< log precisions that never change, halved
     };
     void score(std::size_t factor, PassRunner& runner);
-    double quadratic_form(std::size_t factor, PassRunner const& runner, std::size_t n) const;
+    double quadratic_form(std::size_t factor, PassRunner const& runner, std::size_t start, std::size_t n) const;
 
     Plan const& plan_;
     Bound const& bound_;

@@ -4,6 +4,7 @@
 //   BAM0489  outputs that are fitted exactly: their spread goes to 0
 //   BAM0506  a quantity that the run does not have
 //   BAM0508  a run that needs more memory than there is
+//   BAM0515  a model of which the variational backend has no expectations
 #include "fit.hpp"
 
 #include <fmt/format.h>
@@ -148,6 +149,13 @@ auto or_explain(Prepared::Parts const& prepared, Work work) {
         return work();
     } catch (NumericalTrouble const& trouble) {
         throw explain(trouble.what());
+    } catch (NoClosedForm const& product) {
+        throw Error(Diagnostic{515,
+                               Severity::Error,
+                               fmt::format("the variational backend has no closed form for a product of {}", product.what()),
+                               {},
+                               {"draw from the posterior: `--backend gibbs`"}},
+                    exit_data);
     } catch (NoModeFound const& found) {
         throw no_mode(prepared, found.without_mode);
     } catch (ExactFit const& fit) {
@@ -299,10 +307,15 @@ void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOpti
         Climb climbed = climb(field, climbing, show, stop);
         FactorDraws draws = draw_factors(field, options.num_samples, options.seed);
         climbed.pareto_k = pareto_k(std::move(draws.log_ratios));
+        climbed.draws = options.num_samples;
         Replica const replica(problem, options.seed, 1, {});
         Recorder const recorder(problem, replica.inputs());
         if (options.linear_response && climbed.ending == ClimbEnding::Converged)
             climbed.sds = linear_response(problem, expectations, field.posterior(), recorder, options.threads, stop);
+        if (options.linear_response && climbed.ending != ClimbEnding::Converged)
+            draws.run.notes.emplace_back("linear response needs an optimum: LR_sd is left out");
+        if (stop.stop_requested() && climbed.ending == ClimbEnding::Converged)
+            draws.run.notes.emplace_back("interrupted: LR_sd is there for some quantities only");
         parts.factors = factors_json(field, recorder);
         parts.run = std::move(draws.run);
         parts.run.chains.front().sampling_seconds = climbed.seconds;

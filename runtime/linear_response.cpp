@@ -6,6 +6,8 @@
 #include <list>
 #include <thread>
 
+#include "each_chain.hpp"
+
 namespace bam {
 namespace {
 
@@ -24,12 +26,11 @@ TermPlan variable_term(Layout const& layout, std::uint32_t variable) {
     return term;
 }
 
-/// Whether a scale stands in a term, or a function of what is random.
-bool is_linear(TermPlan const& term, Layout const& layout) {
-    bool const has_scale = std::any_of(term.pass.registers.begin(), term.pass.registers.end(), [&](Register const& reg) {
-        return reg.from == From::Variable && layout.variables[reg.index].kind == VariableKind::Scale;
-    });
-    return !has_scale;
+/// Whether E[term] is the term at the means: of fitted means always.
+bool is_linear(TermPlan const& term, Plan const& plan) {
+    auto const report =
+        std::find_if(plan.reports.begin(), plan.reports.end(), [&](ReportPlan const& candidate) { return &candidate.term == &term; });
+    return report == plan.reports.end() || report->is_linear;
 }
 
 class Responses {
@@ -43,11 +44,13 @@ class Responses {
     std::size_t size() const { return targets_.size(); }
 
     /// Columns first, first + stride, ...
-    void run(std::size_t first, std::size_t stride, std::vector<double>& out, std::stop_token const& stop) const {
+    void run(std::size_t first, std::size_t stride, std::vector<double>& out, std::stop_token const& stop,
+             std::stop_token const& failed) const {
         std::vector<TermPlan const*> terms;
         for (TermPlan const& term : terms_) terms.push_back(&term);
         MeanField field(problem_, expectations_, true, terms);
-        for (std::size_t k = first; k < targets_.size() && !stop.stop_requested(); k += stride) out[k] = response(field, targets_[k]);
+        for (std::size_t k = first; k < targets_.size() && !stop.stop_requested() && !failed.stop_requested(); k += stride)
+            out[k] = response(field, targets_[k], stop);
     }
 
   private:
@@ -68,7 +71,7 @@ class Responses {
             }
             return {};
         }
-        if (source.term != nullptr && !is_linear(*source.term, layout)) return {};
+        if (source.term != nullptr && !is_linear(*source.term, problem_.plan)) return {};
         void const* const key = source.term != nullptr ? static_cast<void const*>(source.term) : &layout.variables[source.variable];
         auto const known = std::find(keys_.begin(), keys_.end(), key);
         auto const index = static_cast<std::size_t>(known - keys_.begin());
@@ -107,12 +110,13 @@ class Responses {
     }
 
     /// E[g] at the optimum of the tilted density.
-    double tilted_mean(MeanField& field, Target const& target, double epsilon, double before) const {
+    double tilted_mean(MeanField& field, Target const& target, double epsilon, double before, std::stop_token const& stop) const {
         field.set_posterior(optimum_);
         tilt(field, target, epsilon);
         double value = before;
         double change = 0;
-        for (std::size_t pass = 0; pass < most_passes; ++pass) {
+        bool is_settled = false;
+        for (std::size_t pass = 0; pass < most_passes && !is_settled && !stop.stop_requested(); ++pass) {
             for (std::size_t f = 0; f < field.factors(); ++f) {
                 if (!field.is_number(f)) field.update(f);  // given the numbers that were learnt
             }
@@ -126,27 +130,29 @@ class Responses {
             double const rest = ratio > 0 && ratio < 1 ? change * ratio / (1 - ratio) : HUGE_VAL;
             if (pass > 3 && (change == 0 || std::abs(rest) < settled * std::abs(value - before))) {
                 if (std::isfinite(rest)) value += rest;
-                break;
+                is_settled = true;
             }
         }
         tilt(field, target, 0);
-        return value;
+        return is_settled ? value : std::numeric_limits<double>::quiet_NaN();
     }
 
     /// Sd of g.
-    double response(MeanField& field, Target const& target) const {
+    double response(MeanField& field, Target const& target, std::stop_token const& stop) const {
         constexpr double none = std::numeric_limits<double>::quiet_NaN();
         if (target.kind == Kind::None) return none;
         field.set_posterior(optimum_);
         double const before = mean(field, target);
         double const sd = factor_sd(field, target, before);
-        if (!(sd > 0)) return 0;
+        if (sd == 0) return 0;
+        if (!(sd > 0)) return none;
         double const epsilon = relative_tilt / sd;
-        double const up = tilted_mean(field, target, epsilon, before);
-        double const down = tilted_mean(field, target, -epsilon, before);
+        double const up = tilted_mean(field, target, epsilon, before, stop);
+        double const down = tilted_mean(field, target, -epsilon, before, stop);
         double const variance = (up - down) / (2 * epsilon);
-        if (!(variance > 0)) return none;
-        return target.kind == Kind::Scale ? std::sqrt(variance) * slope(target) : std::sqrt(variance);
+        if (!(variance > 0)) return none;  // also where it did not settle
+        double const response = target.kind == Kind::Scale ? std::sqrt(variance) * slope(target) : std::sqrt(variance);
+        return std::isfinite(response) ? response : none;
     }
 
     /// An sd to measure tilts by: of the sum of the variances that the factors bring alone, the response of E[g] to one update of each.
@@ -178,13 +184,11 @@ class Responses {
 std::vector<double> linear_response(Problem const& problem, ExpectationPlan const& expectations, Posterior const& optimum,
                                     Recorder const& recorder, std::size_t threads, std::stop_token const& stop) {
     Responses const responses(problem, expectations, optimum, recorder);
-    std::vector<double> result(responses.size());
-    std::size_t const workers = threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
-    {
-        std::vector<std::jthread> pool;
-        for (std::size_t w = 1; w < workers; ++w) pool.emplace_back([&, w] { responses.run(w, workers, result, stop); });
-        responses.run(0, workers, result, stop);
-    }
+    std::vector<double> result(responses.size(), std::numeric_limits<double>::quiet_NaN());
+    // Each worker has factors of its own, and takes every k-th column.
+    std::size_t const workers = std::min(threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency()), result.size());
+    each_chain(workers, workers,
+               [&](std::size_t first, std::stop_token const& failed) { responses.run(first, workers, result, stop, failed); });
     return result;
 }
 

@@ -288,7 +288,8 @@ double MeanField::elbo() {
         for (std::size_t c = 0; c < covariances.components; ++c) {
             for (std::size_t i = 0; i < covariances.size; ++i) {
                 double const variance = covariances.at(c, c)[i];
-                if (problem_.augmented[k][c * covariances.size + i]) total += 0.5 * (1 + std::log(2 * std::numbers::pi * variance));
+                if (problem_.augmented[k][c * covariances.size + i] && variance > 0)  // 0: no statement speaks of the cell
+                    total += 0.5 * (1 + std::log(2 * std::numbers::pi * variance));
             }
         }
     }

@@ -17,7 +17,7 @@ double draws_bytes(Problem const& problem, FitOptions const& options) {
         if (variable.kind != VariableKind::Data)
             entries += static_cast<double>(variable.components * problem.bound.grid.size(variable.extent));
     double const draws = static_cast<double>(options.num_samples) / static_cast<double>(options.thin);
-    return sizeof(double) * entries * draws * static_cast<double>(options.chains);
+    return sizeof(double) * entries * draws * (options.backend == Backend::Gibbs ? static_cast<double>(options.chains) : 1.0);
 }
 
 /// Precisions and the sums that they are made of; of an entry per step or sequence, one system each.
@@ -53,7 +53,7 @@ double machine_memory() { return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) 
 std::optional<Diagnostic> find_excess(Problem const& problem, FitOptions const& options, double memory) {
     double const draws = draws_bytes(problem, options);
     std::size_t const threads = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
-    auto const at_once = static_cast<double>(std::min(threads, options.chains));
+    auto const at_once = options.backend == Backend::Gibbs ? static_cast<double>(std::min(threads, options.chains)) : 1.0;
     double blocks = 0;
     double most = 0;
     BlockPlan const* largest = nullptr;

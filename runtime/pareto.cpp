@@ -39,7 +39,9 @@ double fit_k(std::vector<double> const& x) {
 }  // namespace
 
 double pareto_k(std::vector<double> ratios) {
-    std::erase_if(ratios, [](double r) { return !std::isfinite(r); });
+    if (std::any_of(ratios.begin(), ratios.end(), [](double r) { return std::isnan(r) || r > std::numeric_limits<double>::max(); }))
+        return std::numeric_limits<double>::infinity();
+    std::erase_if(ratios, [](double r) { return std::isinf(r); });  // weights of 0
     std::size_t const n = ratios.size();
     auto const tail = static_cast<std::size_t>(std::ceil(std::min(0.2 * static_cast<double>(n), 3 * std::sqrt(static_cast<double>(n)))));
     if (n < 25 || tail < 5) return std::numeric_limits<double>::quiet_NaN();

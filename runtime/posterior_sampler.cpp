@@ -40,6 +40,7 @@ PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.prob
         for (std::size_t at = 0; at < problem_.augmented[k].size(); ++at) {
             if (!problem_.augmented[k][at]) continue;
             std::size_t const c = at / covariances.size;
+            if (covariances.at(c, c)[at % covariances.size] == 0) continue;  // no statement speaks of the cell
             add_system(blocks_.back(), {at}, {}, Eigen::MatrixXd::Constant(1, 1, covariances.at(c, c)[at % covariances.size]), {});
         }
     }

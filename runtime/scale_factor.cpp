@@ -26,6 +26,18 @@ struct LogDensity {
     }
 };
 
+/// How fast q falls for large sd, as a power of sd.
+double tail_power(ScalePriorLayout const& prior, SpreadKind spread, double n) {
+    switch (prior.family) {
+        case ScalePriorFamily::HalfNormal: return HUGE_VAL;
+        case ScalePriorFamily::HalfCauchy: return n + 1;
+        case ScalePriorFamily::InverseGamma:
+        case ScalePriorFamily::Gamma: return n + 2 * prior.first;
+        case ScalePriorFamily::Flat: break;
+    }
+    return spread == SpreadKind::Sd ? n - 1 : (spread == SpreadKind::Variance ? n - 2 : n + 2);
+}
+
 struct Peak {
     double at = 0;
     double width = 1;  ///< 1 / sqrt(-curvature)
@@ -99,10 +111,9 @@ ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, 
         mean += p * std::exp(power_of_sd * nodes.at[k]);
         square_of_log += p * 4 * nodes.at[k] * nodes.at[k];
     }
-    // Beyond the last node the density falls like a power of sd; E[sd^2] is infinite unless that is above 2.
-    std::size_t const last = nodes.at.size() - 1;
-    double const power = last > 0 ? std::log(nodes.density[last - 1] / nodes.density[last]) / nodes.step : 0;
+    double const power = tail_power(prior, spread, n);
     if (power <= 2) variance = HUGE_VAL;
+    if (power <= power_of_sd) mean = HUGE_VAL;
     log_precision /= mass;
     double const sd_of_log = 0.5 * std::sqrt(std::max(0.0, square_of_log / mass - log_precision * log_precision));
     return {

@@ -14,7 +14,7 @@ struct ScaleFactor {
     double precision = 1;       ///< E[sd^-2]
     double log_precision = 0;   ///< E[log sd^-2]
     double variance = 1;        ///< E[sd^2]; infinite where the tail is too heavy
-    double mean = 1;            ///< of the scale as the file declares it
+    double mean = 1;            ///< of the scale as the file declares it; infinite where the tail is too heavy
     double sd_of_log = 0;       ///< of the logarithm of the sd
     double squares = 0;         ///< S that it was made for
     double log_normaliser = 0;  ///< log of the integral of prior(scale) sd^-n exp(-S / (2 sd^2)) over the scale

@@ -22,7 +22,7 @@ Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress c
     Climb result;
     Posterior best;
     std::vector<double> best_trace;
-    for (std::size_t k = 0; k < starts && !stop.stop_requested(); ++k) {
+    for (std::size_t k = 0; k < starts && (k == 0 || !stop.stop_requested()); ++k) {
         if (options.start) {
             field.start(*options.start);
         } else {
@@ -31,7 +31,8 @@ Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress c
             field.start(replica.state());
         }
         std::vector<double> trace;
-        for (std::size_t i = 0; i < short_passes && i < options.max_passes && !stop.stop_requested(); ++i) {
+        // One pass at least: point masses are no factors.
+        for (std::size_t i = 0; i < short_passes && i < options.max_passes && (trace.empty() || !stop.stop_requested()); ++i) {
             trace.push_back(field.pass());
             if (progress) progress(k + 1, i + 1, trace.back());
         }

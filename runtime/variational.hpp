@@ -33,6 +33,7 @@ struct Climb {
     ClimbEnding ending = ClimbEnding::PassLimit;
     double seconds = 0;
     double pareto_k = 0;      ///< of the draws (pareto.hpp)
+    std::size_t draws = 0;    ///< that it was found from
     std::vector<double> sds;  ///< by linear response, per column of the run; empty if nobody asked
 };
 

@@ -222,6 +222,7 @@ class Oracle {
         double log_constant = 0;
         for (std::size_t first = 0; first < residuals.size() / size; first += k) {
             for (std::size_t i = 0; i < size; ++i) {
+                if (!problem_.masks[f].empty() && problem_.masks[f][first * size + i] == 0) continue;
                 std::vector<double> a(cov);
                 std::vector<double> b(k);
                 for (std::size_t j = 0; j < k; ++j) b[j] = residuals[(first + j) * size + i];

@@ -3,9 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <Eigen/Dense>
+#include <map>
 
 #include "certificate.hpp"
+#include "compile.hpp"
+#include "linear_response.hpp"
 #include "mean_field.hpp"
+#include "variational.hpp"
 
 using namespace bam;
 using namespace bam::test;
@@ -294,7 +298,8 @@ TEST_CASE("mean field: moves along the orbits change passes and not the optimum"
             }
         }
         CHECK(elbo[1] == doctest::Approx(elbo[0]).epsilon(1e-5));
-        CHECK(passes[1] <= passes[0] + 20);
+        // Where the priors hold the weights softly the ascent would crawl along the orbit.
+        if (which.model == std::string("attention")) CHECK(3 * passes[1] < 2 * passes[0]);
     }
 }
 
@@ -386,6 +391,36 @@ TEST_CASE("mean field: with one Gaussian block free the ELBO is the log evidence
     CHECK(oracle.log_joint(state) - log_q == doctest::Approx(elbo).epsilon(1e-10));
 }
 
+TEST_CASE("mean field: the ELBO is what draws from the factors say") {
+    // E[log p(y, θ) - log q(θ)] over draws: every constant of every factor, entropy and scale is in it.
+    for (Case const& which : cases) {
+        CAPTURE(which.model);
+        auto const study = study_of(which);
+        ExpectationPlan const expectations = expectations_of(*study);
+        MeanField field(study->problem, expectations);
+        field.start(start_of(*study, 1));
+        for (int pass = 0; pass < 10; ++pass) field.pass();
+        std::vector<double> const ratios = draw_factors(field, 4000, 1).log_ratios;
+        double mean = 0, square = 0;
+        for (double r : ratios) mean += r / static_cast<double>(ratios.size());
+        for (double r : ratios) square += (r - mean) * (r - mean) / static_cast<double>(ratios.size());
+        CHECK(std::abs(mean - field.elbo()) < 4 * std::sqrt(square / static_cast<double>(ratios.size())));
+    }
+}
+
+TEST_CASE("mean field: a missing output that no statement speaks of leaves no trace") {
+    auto const study = test::study(
+        "model lagged\ndims { sequence seq; time t }\ndata { y[seq, t] missing }\nparam { b ~ normal(0, 1); s ~ half_cauchy(1) }\nobserve "
+        "{ "
+        "y[t >= 1] ~ normal(b * y[t-1], s) }\ntable { seq = seq; t = order(t); y = y1 }\n",
+        "seq,t,y1\na,0,0.5\na,1,0.9\na,2,\na,3,0.7\nb,0,\n");
+    ExpectationPlan const expectations = expectations_of(*study);
+    MeanField field(study->problem, expectations);
+    field.start(start_of(*study, 0));
+    for (int pass = 0; pass < 5; ++pass) CHECK(std::isfinite(field.pass()));
+    for (double ratio : draw_factors(field, 50, 1).log_ratios) CHECK(std::isfinite(ratio));
+}
+
 TEST_CASE("mean field: numbers that are learnt maximise the evidence") {
     // y_i ~ N(mu, tau^2 + 1) with theta integrated out: mu is the mean, tau^2 + 1 the mean square about it.
     Choices choices;
@@ -453,4 +488,55 @@ TEST_CASE("mean field: the ELBO stays below the log evidence") {
         CHECK(elbo < evidence);
         CHECK(elbo > evidence - 3);
     }
+}
+
+TEST_CASE("linear response: two correlated Gaussian blocks get their exact sds") {
+    // y = b x + c z + noise of known sd: the posterior is one normal, of which the factors have the conditional sds.
+    auto const study = test::study(
+        "model two\ndims { sequence row }\ndata { x[row]; z[row]; y[row] missing }\nparam { b ~ normal(0, 2); c ~ normal(0, 1) }\nobserve "
+        "{ y ~ "
+        "normal(b * x + c * z, 0.5) }\nreport { sum = b + c\n odds = exp(b)\n square = b * b }\ntable { row = row; x = x1; z = x2; y = y1 "
+        "}\n",
+        text_of(studies / "rows.csv"));
+    ExpectationPlan const expectations = expectations_of(*study);
+    MeanField field(study->problem, expectations);
+    VariationalOptions options;
+    options.tolerance = 1e-14;
+    climb(field, options, {}, {});
+    Replica const replica(study->problem, 1, 1, {});
+    Recorder const recorder(study->problem, replica.inputs());
+    std::vector<double> const sds = linear_response(study->problem, expectations, field.posterior(), recorder, 2, {});
+    Eigen::Matrix2d precision = Eigen::Vector2d(0.25, 1).asDiagonal();
+    auto column = [&](std::string const& name) -> std::vector<double> const& {
+        for (std::size_t v = 0; v < study->problem.plan.layout.variables.size(); ++v) {
+            if (study->problem.plan.layout.variables[v].name == name) return study->problem.bound.data[v];
+        }
+        throw std::runtime_error(name);
+    };
+    std::size_t const y = study->problem.plan.layout.factors.size() - 1;
+    for (std::size_t i = 0; i < column("x").size(); ++i) {
+        if (!study->problem.masks[y].empty() && study->problem.masks[y][i] == 0) continue;
+        Eigen::Vector2d const row(column("x")[i], column("z")[i]);
+        precision += 4 * row * row.transpose();
+    }
+    Eigen::Matrix2d const covariance = precision.inverse();
+    std::map<std::string, double> found;
+    for (std::size_t k = 0; k < sds.size(); ++k) found[label_name(recorder.columns()[k])] = sds[k];
+    CHECK(found.at("b") == doctest::Approx(std::sqrt(covariance(0, 0))).epsilon(1e-3));
+    CHECK(found.at("c") == doctest::Approx(std::sqrt(covariance(1, 1))).epsilon(1e-3));
+    CHECK(found.at("sum") == doctest::Approx(std::sqrt(covariance.sum())).epsilon(1e-3));
+    CHECK(std::isnan(found.at("odds")));
+    CHECK(std::isnan(found.at("square")));
+}
+
+TEST_CASE("expectations: a product without a closed form is refused") {
+    // h in (a, c), g in a, f in c: E[h g f] joins three recurrences.
+    auto const study = test::study(
+        "model three\ndims { sequence seq; time t }\ndata { x[seq, t]; y[seq, t] missing }\nparam { a[t > 0] ~ normal(0.5, 0.1); c[t > 0] "
+        "~ "
+        "normal(0.5, 0.1); s ~ half_cauchy(1) }\nstate { h[t] = a[t] * c[t] * h[t-1] + x[t]\n g[t] = a[t] * g[t-1] + x[t]\n f[t] = c[t] * "
+        "f[t-1] "
+        "+ x[t] }\nobserve { y[t] ~ normal(h[t] + g[t] * f[t], s) }\ntable { seq = seq; t = order(t); x = x1; y = y1 }\n",
+        tiny_table);
+    CHECK_THROWS_AS(expectations_of(*study), NoClosedForm);
 }

@@ -16,6 +16,7 @@ Climb some_climb() {
     climb.ending = ClimbEnding::Converged;
     climb.seconds = 0.5;
     climb.pareto_k = 0.31;
+    climb.draws = 1000;
     climb.sds = {1.5, std::nan("")};
     return climb;
 }
@@ -34,6 +35,7 @@ TEST_CASE("climb: vi.json reads back") {
     CHECK(std::isnan(read->starts[1]));
     CHECK(read->ending == ClimbEnding::Converged);
     CHECK(read->pareto_k == 0.31);
+    CHECK(read->draws == 1000);
     CHECK(read->sds[0] == 1.5);
     CHECK(std::isnan(read->sds[1]));
 }
