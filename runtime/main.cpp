@@ -121,6 +121,22 @@ int run_samplers(Options const& options) {
     return 0;
 }
 
+int run_verify(Options const& options) {
+    Program const program = Program::from_file(options.files.front(), options.compile);
+    say(program.report());
+    Prepared const prepared = program.with(options.read_data());
+    say(prepared.report());
+    VerifyOptions verify;
+    verify.seed = options.seed.value_or(verify.seed);
+    verify.calibrations = options.calibrations;
+    verify.threads = options.fit.threads;
+    Verification const verification = prepared.verify(verify);
+    if (!options.json.empty()) save_file(options.json, verification.json);
+    if (!options.svg.empty()) save_file(options.svg, verification.svg);
+    put(options.format == Format::Json ? verification.json : verification.text);
+    return verification.has_passed ? 0 : exit_internal;
+}
+
 // ---------------------------------------------------------------- fit
 
 std::string counted(std::size_t count, std::string const& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
@@ -250,6 +266,7 @@ int dispatch(Options const& options) {
     if (options.verb == "explain") return run_explain(options);
     if (options.verb == "samplers") return run_samplers(options);
     if (options.verb == "fit") return run_fit(options);
+    if (options.verb == "verify") return run_verify(options);
     if (options.verb == "predict") return run_predict(options);
     if (options.verb == "summary") return run_summary(options);
     return run_fmt(options);

@@ -243,6 +243,24 @@ std::vector<Verb> const& verbs() {
          "  bam fit models/attention.bam --data theoph.csv -o run\n  bam fit bakery.bam --data bakery.csv --priors known.bam --seed 7\n  "
          "bam fit bakery.bam --data bakery.csv --backend vi --linear-response",
          add_fit},
+        {"verify", "Check what was derived for a model and a table against identities it must obey", "MODEL", 1, 1,
+         "  bam verify models/attention.bam --data theoph.csv\n  bam verify bakery.bam --data bakery.csv --sbc 200 --svg ranks.svg",
+         [](CLI::App& app, Options& options) {
+             add_data_options(app, options, "The table, as CSV; - is standard input");
+             add_model_options(app, options);
+             add_value(app, "--seed", "N", "Of the random numbers", [&](std::string const& flag, std::string const& text) {
+                 options.seed = to_number<std::uint64_t>(flag, text, 0, std::numeric_limits<std::uint64_t>::max());
+             })->default_str("1");
+             add_count(app, "--sbc", options.calibrations, 0, 1000000,
+                       "Simulation-based calibration: N times outputs of the model's own, 0 for none");
+             add_count(app, "--threads", options.fit.threads, 0, 100000,
+                       "Simulations at a time, 0 for as many as the machine has cores; the ranks do not depend on it");
+             add_value(app, "--json", "FILE", "Write the checks as JSON",
+                       [&](std::string const& flag, std::string const& text) { options.json = to_path(flag, text); });
+             add_value(app, "--svg", "FILE", "Write histograms of the ranks; with --sbc",
+                       [&](std::string const& flag, std::string const& text) { options.svg = to_path(flag, text); });
+             add_format(app, options);
+         }},
         {"predict", "Say what the draws of a run make of a new table", "RUN", 1, 1,
          "  bam predict run --data new.csv -o predictions.csv\n\n"
          "The columns of outputs may be absent. Steps count from the first row of a sequence: one that goes on\n"
@@ -326,7 +344,7 @@ void check_arguments(Verb const& verb, Options const& options) {
     if (count > verb.most)
         refuse(523, fmt::format("`bam {}` takes one {}, and `{}` is one too many", verb.name, noun_of(verb), options.files[verb.most]),
                {"a name with blanks needs quotes"});
-    bool const needs_data = verb.name == "fit" || verb.name == "samplers" || verb.name == "predict";
+    bool const needs_data = verb.name == "fit" || verb.name == "samplers" || verb.name == "predict" || verb.name == "verify";
     if (needs_data && options.data.empty())
         refuse(523, fmt::format("`bam {}` needs a table", verb.name), {"say which: `--data TABLE`, - for standard input"});
     if (options.compile.learn_hyper && options.fit.backend != Backend::Variational)
@@ -335,6 +353,8 @@ void check_arguments(Verb const& verb, Options const& options) {
         refuse(522, "`--linear-response` is of the variational backend", {"say --backend vi, too"});
     if (options.fit.backend == Backend::Map && options.fit.init == Init::Map)
         refuse(522, "`--init map` with `--backend map`: the mode is what is looked for", {"say --init dispersed, or --init prior"});
+    if (!options.svg.empty() && options.calibrations == 0)
+        refuse(523, "`--svg` is of the ranks, and there are none", {"say how many simulations: `--sbc 200`"});
     auto const inputs = std::count(options.files.begin(), options.files.end(), "-") + (options.data == "-" ? 1 : 0);
     if (inputs > 1) refuse(524, "standard input can be read once only", {"give the other one a file"});
 }

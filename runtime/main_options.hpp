@@ -35,6 +35,9 @@ struct Options {
     bool strict = false;
     bool force = false;
     bool check = false;
+    std::size_t calibrations = 0;
+    std::string json;  ///< files to write
+    std::string svg;
     std::string help;  ///< to be printed instead of anything else
 
     Csv read_data() const;

@@ -1,4 +1,5 @@
 // Codes of this file:
+//   BAM0490  a model that cannot be simulated, and so not be calibrated
 //   BAM0507  options of a run that no run can have
 #include "program.hpp"
 
@@ -8,10 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "certify.hpp"
 #include "fit.hpp"
 #include "overview.hpp"
 #include "report.hpp"
+#include "sbc.hpp"
 #include "schedule.hpp"
+#include "simulation.hpp"
+#include "words.hpp"
 
 namespace bam {
 namespace {
@@ -162,6 +167,62 @@ std::string Prepared::samplers(Format format) const {
 }
 
 std::string Prepared::plan() const { return parts_->program->compiled.print_plan(parts_->table->problem.weighted); }
+
+namespace {
+
+/// Why chains cannot be tried on outputs of the model's own making.
+void require_simulation(Prepared::Parts const& parts) {
+    constexpr int exit_data = 65;
+    Problem const& problem = parts.table->problem;
+    auto const refuse = [&](std::string message, std::vector<std::string> notes, std::string const& variable) {
+        Diagnostic diagnostic{490, Severity::Error, std::move(message), {}, std::move(notes)};
+        for (Variable const& one : problem.plan.layout.variables)
+            if (one.name == variable) diagnostic.labels = {{one.span, "here"}};
+        throw Error(make_report(parts.program->sources, {std::move(diagnostic)}), exit_data);
+    };
+    auto const flat = find_flat(problem);
+    if (!flat.empty())
+        refuse(fmt::format("calibration draws parameters from their priors, and {} {} a flat one", first_few(flat),
+                           flat.size() == 1 ? "has" : "have"),
+               {"give it a proper prior; `--priors FILE` can do so without a change of the model"}, flat.front());
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        if (problem.augmented[k].empty()) continue;
+        std::string const& name = problem.plan.layout.variables[problem.plan.lagged_outputs[k].variable].name;
+        refuse(fmt::format("calibration needs every earlier value of `{}`, at which its means look back", name),
+               {"take a table without missing cells of it"}, name);
+    }
+}
+
+}  // namespace
+
+Verification Prepared::verify(VerifyOptions const& options) const {
+    constexpr int exit_data = 65;
+    Problem const& problem = parts_->table->problem;
+    if (options.calibrations > 0) require_simulation(*parts_);
+    Verification verification;
+    try {
+        auto checks = certify(problem, options.seed);
+        std::string ranks;
+        if (options.calibrations > 0) {
+            CalibrationOptions calibration_options;
+            calibration_options.seed = options.seed;
+            calibration_options.replicates = options.calibrations;
+            calibration_options.threads = options.threads;
+            Calibration const calibration = calibrate(problem, calibration_options);
+            for (Check& check : to_checks(calibration)) checks.push_back(std::move(check));
+            ranks = ranks_text(calibration) + '\n';
+            verification.svg = ranks_svg(calibration);
+        }
+        verification.has_passed = has_passed(checks);
+        verification.text = ranks + checks_text(checks);
+        verification.json = checks_json(checks);
+    } catch (NumericalTrouble const& trouble) {
+        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
+    } catch (ExactFit const& trouble) {
+        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"a table with more rows can be verified"}}, exit_data);
+    }
+    return verification;
+}
 
 Fit Prepared::fit(FitOptions const& options, ProgressCallback const& progress, std::stop_token stop) const {
     auto const require = [](bool is_right, char const* message) {

@@ -230,6 +230,21 @@ class Fit {
     std::shared_ptr<Parts const> parts_;
 };
 
+struct VerifyOptions {
+    std::uint64_t seed = 1;
+    std::size_t calibrations = 0;  ///< simulations of the model's own outputs, on each of which a chain is run; 0: none
+    std::size_t threads = 0;       ///< 0: as many as the machine has
+};
+
+/// Whether what was derived for a model and a table is right, checked by identities.
+struct Verification {
+    bool has_passed = false;
+    std::string text;  ///< a line per check
+    std::string
+        json;  ///< {"passed": true, "checks": [{"name": ..., "of": ..., "count": ..., "worst": ..., "tolerance": ..., "passed": ...}]}
+    std::string svg;  ///< rank histograms of the calibrations; "" without
+};
+
 /// A program and a table that it has been bound to: all is known but the draws. Immutable; copies share it.
 class Prepared {
   public:
@@ -245,6 +260,9 @@ class Prepared {
     /// What a sweep does, a line each: number, method, what is drawn; between tabs.
     std::string samplers(Format format = Format::Text) const;
     std::string plan() const;
+    /// Whether the conditionals, scales and symmetries derived for this model and these data are right; with calibrations, whether chains
+    /// find parameters that are known. Throws Error; BAM0490: a model that cannot be simulated.
+    Verification verify(VerifyOptions const& options = {}) const;
 
     /// Throws Error. A stop request ends every chain after its present sweep; what was drawn is kept.
     Fit fit(FitOptions const& options = {}, ProgressCallback const& progress = {}, std::stop_token stop = {}) const;

@@ -1,0 +1,259 @@
+#include "certify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "scales.hpp"
+#include "words.hpp"
+
+namespace bam {
+namespace {
+
+constexpr double tolerance = 1e-9;       ///< relative to the log joint
+constexpr std::size_t states = 4;        ///< points at which everything is tried: a start, then where a chain has been
+constexpr std::size_t most_places = 12;  ///< steps of a swept block, entries of a scale, missing cells that are tried at each
+constexpr std::uint64_t stream_base = std::uint64_t{1} << 61;
+
+/// Normals along a random line: 0 but in a range of their numbers, there `length` times a standard normal.
+class Line final : public NormalSource {
+  public:
+    Line(Stream& stream, double length, std::size_t first = 0, std::size_t last = SIZE_MAX)
+        : stream_(stream), length_(length), first_(first), last_(last) {}
+    double normal() override {
+        std::size_t const k = taken_++;
+        if (k < first_ || k >= last_ || length_ == 0) return 0;
+        double const z = length_ * stream_.normal();
+        squares_ += z * z;
+        return z;
+    }
+    std::size_t taken() const { return taken_; }
+    double squares() const { return squares_; }
+
+  private:
+    Stream& stream_;
+    double length_;
+    std::size_t first_, last_;
+    std::size_t taken_ = 0;
+    double squares_ = 0;
+};
+
+/// About `most` of the numbers below n, the first and the last among them.
+std::vector<std::size_t> spread_over(std::size_t n, std::size_t most = most_places) {
+    std::vector<std::size_t> places;
+    std::size_t const count = std::min(n, most);
+    for (std::size_t k = 0; k < count; ++k) places.push_back(count == 1 ? 0 : k * (n - 1) / (count - 1));
+    return places;
+}
+
+class Certifier {
+  public:
+    Certifier(Problem const& problem, std::uint64_t seed)
+        : problem_(problem), layout_(problem.plan.layout), grid_(problem.bound.grid), replica_(problem, seed, 1, {}), seed_(seed) {}
+
+    std::vector<Check> run() {
+        replica_.start(0);
+        for (std::size_t k = 0; k < states; ++k) {
+            if (k > 0)
+                for (std::size_t sweep = 0; sweep < 10; ++sweep) replica_.sweep(k * 10 + sweep);
+            State const start = replica_.state();
+            for (std::size_t b = 0; b < problem_.plan.blocks.size(); ++b)
+                problem_.plan.blocks[b].method == PlanMethod::Sweep ? try_sweep(b, start) : try_block(b, start);
+            for (std::size_t a = 0; a < problem_.augmented.size(); ++a)
+                if (!problem_.augmented[a].empty()) try_missing(a, start);
+            for (ScaleLayout const& scale : layout_.scales) try_scale(scale, start);
+            for (OrbitPlan const& orbit : problem_.plan.orbits) try_orbit(orbit, start);
+            replica_.set_state(start);
+        }
+        return std::move(checks_);
+    }
+
+  private:
+    static constexpr char const* quadratic_claim = "along random lines the log joint minus the derived normal's is constant";
+
+    Stream stream() { return {seed_, 1, stream_base + draws_++, 0}; }
+
+    void note(char const* name, std::string const& of, char const* claim, double violation) {
+        auto it = std::find_if(checks_.begin(), checks_.end(), [&](Check const& check) { return check.name == name && check.of == of; });
+        if (it == checks_.end()) {
+            checks_.push_back({name, of, claim, 0, 0, tolerance, true});
+            it = checks_.end() - 1;
+        }
+        ++it->count;
+        if (std::isnan(violation)) violation = std::numeric_limits<double>::infinity();
+        it->worst = std::max(it->worst, violation);
+        it->passed = it->worst <= tolerance;
+    }
+
+    static double difference(double value, double reference) { return std::abs(value - reference) / (1 + std::abs(reference)); }
+
+    /// A draw from normals z stands at mean + inv(L)' z, so that the log joint there plus z'z / 2 does not depend on z. Every entry moves;
+    /// of a precision that is off, or of a mean, two lengths of z tell.
+    void try_block(std::size_t b, State const& start) {
+        auto const at = [&](double length) {
+            Stream random = stream();
+            Line line(random, length);
+            replica_.set_state(start);
+            replica_.draw_block(b, line);
+            return replica_.log_joint() + 0.5 * line.squares();
+        };
+        double const reference = at(0);
+        for (double const length : {1.0, 0.3, 3.0})
+            note("quadratic", layout_.variables[problem_.plan.blocks[b].variable].name, quadratic_claim, difference(at(length), reference));
+    }
+
+    /// A step of a swept block is drawn given the new values before it and the old ones after it.
+    void try_sweep(std::size_t b, State const& start) {
+        BlockPlan const& block = problem_.plan.blocks[b];
+        Variable const& variable = layout_.variables[block.variable];
+        std::vector<std::size_t> first(grid_.steps + 1, 0);  // number of the normal with which a step begins
+        for (std::size_t t = 0; t < grid_.steps; ++t) {
+            std::size_t const lanes = variable.extent == Extent::Time ? 1 : grid_.lanes(t);
+            first[t + 1] = first[t] + (t < variable.first_step ? 0 : lanes * block.groups.front().size());
+        }
+        if (variable.first_step >= grid_.steps) return;
+        for (std::size_t const place : spread_over(grid_.steps - variable.first_step)) {
+            std::size_t const t = variable.first_step + place;
+            auto const at = [&](double length) {
+                Stream random = stream();
+                Line line(random, length, first[t], first[t + 1]);
+                replica_.set_state(start);
+                replica_.draw_block(b, line);
+                State mixed = replica_.state();
+                std::size_t const size = grid_.size(variable.extent);
+                std::size_t const from = variable.extent == Extent::Time ? t + 1 : grid_.offsets[t + 1];
+                for (std::size_t c = 0; c < variable.components; ++c)
+                    for (std::size_t i = from; i < size; ++i)
+                        mixed.values[block.variable][c * size + i] = start.values[block.variable][c * size + i];
+                replica_.set_state(mixed);
+                return replica_.log_joint() + 0.5 * line.squares();
+            };
+            double const reference = at(0);
+            for (double const length : {1.0, 3.0}) note("quadratic", variable.name, quadratic_claim, difference(at(length), reference));
+        }
+    }
+
+    /// Missing cells that later means look back at, one after another as a swept block.
+    void try_missing(std::size_t a, State const& start) {
+        LaggedOutput const& output = problem_.plan.lagged_outputs[a];
+        std::size_t const components = layout_.variables[output.variable].components;
+        std::vector<std::size_t> entries;  // in the order of the draws
+        for (std::size_t t = 0; t < grid_.steps; ++t)
+            for (std::size_t s = 0; s < grid_.lanes(t); ++s)
+                for (std::size_t c = 0; c < components; ++c)
+                    if (std::size_t const entry = c * grid_.cells() + grid_.cell(s, t); problem_.augmented[a][entry])
+                        entries.push_back(entry);
+        State state = start;
+        Factors factors(problem_.plan, problem_.bound, state, problem_.masks, problem_.weighted);
+        Augmentation augmentation(output, problem_.plan, {layout_, problem_.bound, state, factors.weights()}, factors, state,
+                                  problem_.augmented[a]);
+        for (std::size_t const k : spread_over(entries.size())) {
+            auto const at = [&](double length) {
+                Stream random = stream();
+                Line line(random, length, k, k + 1);
+                std::copy(start.values[output.variable].begin(), start.values[output.variable].end(),
+                          state.values[output.variable].begin());
+                augmentation.draw(line);
+                State mixed = start;
+                for (std::size_t i = 0; i <= k; ++i) mixed.values[output.variable][entries[i]] = state.values[output.variable][entries[i]];
+                replica_.set_state(mixed);
+                return replica_.log_joint() + 0.5 * line.squares();
+            };
+            double const reference = at(0);
+            for (double const length : {1.0, 3.0})
+                note("quadratic", layout_.variables[output.variable].name, quadratic_claim, difference(at(length), reference));
+        }
+    }
+
+    /// The log joint as a function of one entry against the density it is drawn from.
+    void try_scale(ScaleLayout const& scale, State const& start) {
+        std::string const& name = layout_.variables[scale.variable].name;
+        for (std::size_t const e : spread_over(start.values[scale.variable].size())) {
+            auto const at = [&](double ratio) {
+                State state = start;
+                state.values[scale.variable][e] *= ratio;
+                replica_.set_state(state);
+                return replica_.log_joint() - log_conditional(scale, layout_, replica_.factors(), state, e);
+            };
+            double const reference = at(1);
+            for (double const ratio : {0.5, 0.8, 1.3, 2.0})
+                note("scale", name, "the log joint minus the derived density of the scale is constant", difference(at(ratio), reference));
+        }
+    }
+
+    void try_orbit(OrbitPlan const& orbit, State const& start) {
+        State state = start;
+        Factors factors(problem_.plan, problem_.bound, state, problem_.masks, problem_.weighted);
+        Inputs const inputs{layout_, problem_.bound, state, factors.weights()};
+        auto const priors_of = [&](std::uint32_t variable) {
+            auto const it = std::find_if(problem_.plan.blocks.begin(), problem_.plan.blocks.end(),
+                                         [&](BlockPlan const& block) { return block.variable == variable; });
+            return Priors(problem_.plan, *it, inputs, factors);
+        };
+        Priors first = priors_of(orbit.first);
+        Priors second = priors_of(orbit.second);
+        OrbitMoves moves(orbit, layout_, grid_, state, first, second);
+        replica_.set_state(start);
+        double const reference = replica_.log_likelihood();
+        std::string const name = fmt::format("{}, {}", layout_.variables[orbit.first].name, layout_.variables[orbit.second].name);
+        for (int k = 0; k < 3; ++k) {
+            Stream random = stream();
+            moves.move(random);
+            replica_.set_state(state);
+            note("symmetry", name, "a move does not change the log likelihood", difference(replica_.log_likelihood(), reference));
+        }
+    }
+
+    Problem const& problem_;
+    Layout const& layout_;
+    Grid const& grid_;
+    Replica replica_;
+    std::uint64_t seed_;
+    std::uint64_t draws_ = 0;
+    std::vector<Check> checks_;
+};
+
+}  // namespace
+
+std::vector<Check> certify(Problem const& problem, std::uint64_t seed) { return Certifier(problem, seed).run(); }
+
+bool has_passed(std::vector<Check> const& checks) {
+    return std::all_of(checks.begin(), checks.end(), [](Check const& check) { return check.passed; });
+}
+
+std::string checks_text(std::vector<Check> const& checks) {
+    std::size_t name = 0, of = 0, count = 0;
+    for (Check const& check : checks) {
+        name = std::max(name, check.name.size());
+        of = std::max(of, check.of.size());
+        count = std::max(count, std::to_string(check.count).size());
+    }
+    std::string text;
+    std::size_t failed = 0;
+    for (Check const& check : checks) {
+        failed += check.passed ? 0 : 1;
+        text += fmt::format("{:<{}}  {:<{}}  {:>{}} times  worst {:.1e} of {:.0e}  {}\n", check.name, name, check.of, of, check.count,
+                            count, check.worst, check.tolerance, check.passed ? "holds" : "FAILS: " + check.claim);
+    }
+    return text + (failed == 0 ? fmt::format("verified: {} hold\n", counted(checks.size(), "check"))
+                               : fmt::format("not verified: {} of {} fail\n", failed, counted(checks.size(), "check")));
+}
+
+std::string checks_json(std::vector<Check> const& checks) {
+    using Json = nlohmann::ordered_json;
+    Json list = Json::array();
+    for (Check const& check : checks)
+        list.push_back({{"name", check.name},
+                        {"of", check.of},
+                        {"claim", check.claim},
+                        {"count", check.count},
+                        {"worst", std::isfinite(check.worst) ? Json(check.worst) : Json(nullptr)},
+                        {"tolerance", check.tolerance},
+                        {"passed", check.passed}});
+    return Json{{"passed", has_passed(checks)}, {"checks", std::move(list)}}.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace bam

@@ -1,0 +1,105 @@
+#include "simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "scales.hpp"
+
+namespace bam {
+namespace {
+
+constexpr std::uint64_t noise_stream = std::uint64_t{1} << 33;  // above those of the parameters
+
+}  // namespace
+
+std::vector<std::string> find_flat(Problem const& problem) {
+    Layout const& layout = problem.plan.layout;
+    std::vector<std::string> names;
+    for (ScaleLayout const& scale : layout.scales) {
+        std::size_t const components = layout.variables[scale.variable].components;
+        bool is_flat = false;
+        for (std::size_t c = 0; c < components; ++c) is_flat = is_flat || prior_of(scale, c).family == ScalePriorFamily::Flat;
+        if (is_flat) names.push_back(layout.variables[scale.variable].name);
+    }
+    // An entry of a block has a prior if some factor whose target it is counts there.
+    for (BlockPlan const& block : problem.plan.blocks) {
+        Variable const& variable = layout.variables[block.variable];
+        Grid const& grid = problem.bound.grid;
+        std::size_t const size = grid.size(variable.extent);
+        std::size_t const absent = variable.extent == Extent::Time   ? variable.first_step
+                                   : variable.extent == Extent::Cell ? grid.offsets[std::min(variable.first_step, grid.steps)]
+                                                                     : 0;
+        bool is_flat = false;
+        for (std::size_t e = 0; e < variable.components * size && !is_flat; ++e) {
+            if (e % size < absent) continue;
+            bool has_prior = false;
+            for (std::size_t f = 0; f < layout.factors.size(); ++f)
+                has_prior = has_prior || (layout.factors[f].target == block.variable && layout.factors[f].spread != SpreadKind::Flat &&
+                                          (problem.masks[f].empty() || problem.masks[f][e] > 0));
+            is_flat = !has_prior;
+        }
+        if (is_flat) names.push_back(variable.name);
+    }
+    return names;
+}
+
+Simulation::Simulation(Problem& problem, std::uint64_t seed) : problem_(problem), seed_(seed) {
+    Diagnostics diagnostics;
+    map_ = std::make_unique<CarryMap>(problem, std::vector<DrawColumn>{}, diagnostics);  // nothing is known: all is drawn
+    if (has_error(diagnostics)) throw std::logic_error("a model that cannot be simulated");
+    carrier_ = std::make_unique<Carrier>(problem, *map_, seed, 0);
+    for (TermPlan const& mean : problem.plan.means)
+        means_.push_back(mean.registers.empty() ? nullptr : std::make_unique<PassRunner>(mean.pass, carrier_->inputs()));
+}
+
+State const& Simulation::draw(std::uint64_t number) {
+    carrier_->set(number, nullptr);
+    draw_outputs(number);
+    return carrier_->state();
+}
+
+/// Step by step if a mean looks back at outputs, else all at once.
+void Simulation::draw_outputs(std::uint64_t number) {
+    Layout const& layout = problem_.plan.layout;
+    std::size_t const steps = problem_.bound.grid.steps;
+    std::size_t const stride = problem_.plan.lagged_outputs.empty() ? steps : 1;
+    for (std::size_t first = 0; first < steps; first += stride)
+        for (std::size_t f = 0; f < layout.factors.size(); ++f)
+            if (layout.factors[f].is_observation) fill(f, first, std::min(steps, first + stride), number);
+}
+
+void Simulation::fill(std::size_t f, std::size_t first_step, std::size_t last_step, std::uint64_t number) {
+    Layout const& layout = problem_.plan.layout;
+    Grid const& grid = problem_.bound.grid;
+    std::uint32_t const v = layout.factors[f].target;
+    Variable const& target = layout.variables[v];
+    std::size_t const size = grid.size(target.extent);
+    bool const over_time = target.extent == Extent::Time || target.extent == Extent::Cell;
+    if (!over_time && first_step > 0) return;
+    PassRunner& runner = *means_[f];
+    Stream noise(seed_, 0, number, noise_stream + f, first_step);
+    runner.begin();
+    for (Chunk const& chunk : runner.chunks()) {
+        runner.run(chunk);
+        std::size_t const from = over_time ? chunk.first_step : 0;
+        std::size_t const to = over_time ? std::min(chunk.last_step, last_step) : 1;
+        std::size_t local = 0;
+        for (std::size_t t = from; t < to; ++t) {
+            std::size_t const lanes =
+                target.extent == Extent::Cell ? grid.lanes(t) : (target.extent == Extent::Sequence ? grid.sequences : 1);
+            for (std::size_t s = 0; s < lanes; ++s, ++local) {
+                if (over_time && t < first_step) continue;
+                std::size_t const index = target.extent == Extent::Cell ? grid.cell(s, t) : (over_time ? t : s);
+                for (std::size_t c = 0; c < target.components; ++c) {
+                    if (!problem_.masks[f].empty() && problem_.masks[f][c * size + index] == 0) continue;
+                    std::uint32_t const reg = problem_.plan.means[f].registers[c];
+                    double const mean = reg == no_register ? 0 : runner.at(reg)[runner.is_one(reg) ? 0 : local];
+                    problem_.bound.data[v][c * size + index] = mean + noise.normal() / std::sqrt(carrier_->factors().precision(f, c, s, t));
+                }
+            }
+        }
+    }
+}
+
+}  // namespace bam

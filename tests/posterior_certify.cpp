@@ -1,0 +1,192 @@
+// `bam verify`: it passes where all is right, and finds what a corrupted derivation does.
+#include <doctest/doctest.h>
+#include <fmt/core.h>
+
+#include "certify.hpp"
+#include "sbc.hpp"
+#include "simulation.hpp"
+#include "study.hpp"
+
+using namespace bam;
+using namespace bam::test;
+
+namespace {
+
+std::filesystem::path const studies = std::filesystem::path(BAM_TEST_DIR) / "studies";
+
+std::unique_ptr<Study> study_of(std::string const& name, std::string const& table) {
+    return study_file(studies / (name + ".bam"), text_of(studies / (table + ".csv")));
+}
+
+/// Names of the checks that fail: "quadratic level".
+std::vector<std::string> failures(Problem const& problem) {
+    std::vector<std::string> names;
+    try {
+        for (Check const& check : certify(problem, 3))
+            if (!check.passed) names.push_back(check.name + " " + check.of);
+    } catch (NumericalTrouble const& trouble) {
+        names.emplace_back(trouble.what());
+    }
+    return names;
+}
+
+bool has(std::vector<std::string> const& names, std::string const& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+BlockPlan& block_of(Study& study, std::string const& name) {
+    for (BlockPlan& block : study.problem.plan.blocks)
+        if (study.problem.plan.layout.variables[block.variable].name == name) return block;
+    throw std::runtime_error("no block " + name);
+}
+
+/// Doubles a register where the pass is at its end.
+std::uint32_t doubled(Pass& pass, std::uint32_t reg) {
+    Register const two{Extent::One, From::Constant, 0, 0, 0, 2.0};
+    pass.registers.push_back(two);
+    pass.registers.push_back({pass.registers[reg].extent, From::Scratch, 0, 0, 0, 0});
+    auto const out = static_cast<std::uint32_t>(pass.registers.size() - 1);
+    pass.instructions.push_back({Code::Multiply, out, reg, out - 1});
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("verify: every study passes, with a check of every block, scale and symmetry") {
+    for (auto const& [name, table] : {std::pair("attention", "small"),
+                                      {"attention_skip", "small"},
+                                      {"attention_unit_decay", "small"},
+                                      {"two_heads", "small"},
+                                      {"group_regression", "small"},
+                                      {"random_walk", "small"},
+                                      {"growth", "small"},
+                                      {"regression", "rows"},
+                                      {"eight_schools", "rows"},
+                                      {"ar", "series"},
+                                      {"selective", "small"},
+                                      {"steps", "small"},
+                                      {"levels", "small"},
+                                      {"trend", "one_series"},
+                                      {"two_gaps", "small"}}) {
+        CAPTURE(std::string(name));
+        auto const study = study_of(name, table);
+        auto const checks = certify(study->problem, 1);
+        Plan const& plan = study->problem.plan;
+        std::size_t const missing = static_cast<std::size_t>(std::count_if(study->problem.augmented.begin(), study->problem.augmented.end(),
+                                                                           [](auto const& cells) { return !cells.empty(); }));
+        CHECK(checks.size() == plan.blocks.size() + plan.layout.scales.size() + plan.orbits.size() + missing);
+        for (Check const& check : checks) {
+            CAPTURE(check.of);
+            CHECK_MESSAGE(check.passed, check.name << " " << check.of << " " << check.worst);
+            CHECK(check.count >= 4);
+        }
+    }
+}
+
+TEST_CASE("verify: a dropped offset is found") {
+    auto const study = study_of("regression", "rows");
+    CHECK(failures(study->problem).empty());
+    // The target stands in it.
+    for (auto& group : block_of(*study, "b").equations.front().groups)
+        for (EquationRow& row : group) row.offset = no_register;
+    CHECK(has(failures(study->problem), "quadratic b"));
+}
+
+TEST_CASE("verify: swapped registers are found") {
+    auto const study = study_of("growth", "small");
+    CHECK(failures(study->problem).empty());
+    for (Equations& equations : block_of(*study, "rate").equations)
+        for (auto& group : equations.groups)
+            for (EquationRow& row : group) std::swap(row.covariates.front(), row.offset);
+    CHECK(has(failures(study->problem), "quadratic rate"));
+}
+
+TEST_CASE("verify: a scaled covariate is found") {
+    auto const study = study_of("growth", "small");
+    for (Equations& equations : block_of(*study, "rate").equations)
+        for (auto& group : equations.groups)
+            for (EquationRow& row : group)
+                if (row.covariates.front() != no_register) row.covariates.front() = doubled(equations.pass, row.covariates.front());
+    CHECK(has(failures(study->problem), "quadratic rate"));
+}
+
+TEST_CASE("verify: a dropped step before is found") {
+    auto const study = study_of("random_walk", "small");
+    for (Equations& equations : block_of(*study, "level").equations)
+        for (auto& group : equations.groups)
+            for (EquationRow& row : group) row.lagged.clear();
+    CHECK(has(failures(study->problem), "quadratic level"));
+}
+
+TEST_CASE("verify: a swept block that reads less than there is, is found") {
+    auto const study = study_of("attention", "small");
+    for (ReadoutPlan& readout : block_of(*study, "a").sweep.readouts)
+        for (ReadoutRow& row : readout.rows) row.offset = no_register;
+    CHECK(has(failures(study->problem), "quadratic a"));
+}
+
+TEST_CASE("verify: a scale that is told of another prior, or of fewer factors, is found") {
+    auto const fewer = study_of("random_walk", "small");
+    fewer->problem.plan.layout.scales.front().factors.clear();
+    CHECK_FALSE(failures(fewer->problem).empty());
+}
+
+TEST_CASE("verify: a symmetry that there is not, is found") {
+    auto const study = study_of("attention", "small");
+    REQUIRE(!study->problem.plan.orbits.empty());
+    OrbitPlan& orbit = study->problem.plan.orbits.front();
+    if (orbit.second_slices.size() > 1)
+        std::swap(orbit.second_slices[0], orbit.second_slices[1]);
+    else
+        orbit.second = orbit.first;
+    bool is_found = false;
+    for (std::string const& name : failures(study->problem)) is_found = is_found || name.starts_with("symmetry");
+    CHECK(is_found);
+}
+
+TEST_CASE("verify: the tail of chi-square") {
+    CHECK(chi_square_tail(3.841458820694124, 1) == doctest::Approx(0.05).epsilon(1e-10));
+    CHECK(chi_square_tail(18.307038053275146, 10) == doctest::Approx(0.05).epsilon(1e-10));
+    CHECK(chi_square_tail(2, 2) == doctest::Approx(std::exp(-1)).epsilon(1e-12));
+    CHECK(chi_square_tail(0, 7) == 1);
+    CHECK(chi_square_tail(200, 10) < 1e-30);
+}
+
+TEST_CASE("verify: flat priors cannot be simulated") {
+    CHECK(find_flat(study_of("regression", "rows")->problem).empty());
+    auto const study = study_file(std::filesystem::path(BAM_ROOT_DIR) / "examples/kidiq/kidiq.bam",
+                                  text_of(std::filesystem::path(BAM_ROOT_DIR) / "examples/kidiq/kidiq.csv"));
+    CHECK(find_flat(study->problem) == std::vector<std::string>{"b"});
+}
+
+TEST_SUITE("slow") {
+    // Ranks of 512 simulations; p of every quantity above 0.001 over their number (Bonferroni): of a right sampler one run in a thousand
+    // fails.
+    TEST_CASE("sbc of Gibbs: attention, attention with a skip term, regression, random walk") {
+        for (auto const& [name, table] :
+             {std::pair("attention", "small"), {"attention_skip", "small"}, {"regression", "rows"}, {"random_walk", "small"}}) {
+            CAPTURE(std::string(name));
+            auto const study = study_of(name, table);
+            CalibrationOptions options;
+            options.seed = 20;
+            options.replicates = 512;
+            Calibration const calibration = calibrate(study->problem, options);
+            MESSAGE(ranks_text(calibration));
+            CHECK(calibration.quantities.size() >= 3);
+            for (Check const& check : to_checks(calibration)) {
+                CAPTURE(check.of);
+                CHECK(check.worst >= check.tolerance);
+            }
+        }
+    }
+    TEST_CASE("sbc of Gibbs finds a covariate that is too large") {
+        auto const study = study_of("regression", "rows");
+        for (Equations& equations : block_of(*study, "b").equations)
+            for (auto& group : equations.groups)
+                for (EquationRow& row : group)
+                    if (row.covariates.front() != no_register) row.covariates.front() = doubled(equations.pass, row.covariates.front());
+        CalibrationOptions options;
+        options.replicates = 256;
+        CHECK_FALSE(has_passed(to_checks(calibrate(study->problem, options))));
+    }
+}
