@@ -79,7 +79,7 @@ class Certifier {
     void note(char const* name, std::string const& of, char const* claim, double violation) {
         auto it = std::find_if(checks_.begin(), checks_.end(), [&](Check const& check) { return check.name == name && check.of == of; });
         if (it == checks_.end()) {
-            checks_.push_back({name, of, claim, 0, 0, tolerance, true});
+            checks_.push_back({name, of, claim, 0, 0, tolerance, true, false});
             it = checks_.end() - 1;
         }
         ++it->count;
@@ -235,8 +235,10 @@ std::string checks_text(std::vector<Check> const& checks) {
     std::size_t failed = 0;
     for (Check const& check : checks) {
         failed += check.passed ? 0 : 1;
-        text += fmt::format("{:<{}}  {:<{}}  {:>{}} times  worst {:.1e} of {:.0e}  {}\n", check.name, name, check.of, of, check.count,
-                            count, check.worst, check.tolerance, check.passed ? "holds" : "FAILS: " + check.claim);
+        std::string const found = check.is_p ? fmt::format("p = {:.2g}, not below {:.0e}", check.worst, check.tolerance)
+                                             : fmt::format("worst {:.1e} of {:.0e}", check.worst, check.tolerance);
+        text += fmt::format("{:<{}}  {:<{}}  {:>{}} times  {}  {}\n", check.name, name, check.of, of, check.count, count, found,
+                            check.passed ? "holds" : "FAILS: " + check.claim);
     }
     return text + (failed == 0 ? fmt::format("verified: {} hold\n", counted(checks.size(), "check"))
                                : fmt::format("not verified: {} of {} fail\n", failed, counted(checks.size(), "check")));

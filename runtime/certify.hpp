@@ -18,6 +18,7 @@ struct Check {
     double worst = 0;  ///< violation, or of a p value the value
     double tolerance = 0;
     bool passed = true;
+    bool is_p = false;  ///< `worst` is a p value, which should not be below the tolerance
 };
 
 /// For every block, missing output, scale and symmetry of the plan. Where the log joint is needed, it comes from the residuals of the

@@ -23,7 +23,9 @@ constexpr double level = 0.001;            ///< of all quantities together
 constexpr std::size_t least_in_bin = 10;   ///< replicates that a bin should have
 constexpr std::size_t most_thin = 200;     ///< sweeps
 constexpr std::size_t pilot_sweeps = 600;  ///< of a chain whose effective size says how far apart draws are
-constexpr std::size_t pilots = 4;
+constexpr std::size_t pilots = 8;
+constexpr double safety = 2;     ///< some simulated tables mix more slowly than those of the pilots
+constexpr std::size_t away = 8;  ///< times `thin` sweeps before the first draw, which is not to be like the truth
 constexpr std::uint64_t pilot_number = std::uint64_t{1} << 40;
 
 /// Identified columns, about `most` of them, scales first: those of a chain's file that a symmetry does not move.
@@ -64,8 +66,10 @@ class Worker {
             result.back().push_back(replica.log_likelihood());
         };
         record();
+        std::uint64_t sweep = 0;
+        for (std::size_t k = 0; k + 1 < away * thin; ++k) replica.sweep(sweep++);
         for (std::size_t i = 0; i < draws; ++i) {
-            for (std::size_t k = 0; k < thin; ++k) replica.sweep(i * thin + k);
+            for (std::size_t k = 0; k < thin; ++k) replica.sweep(sweep++);
             record();
         }
         return result;
@@ -88,7 +92,7 @@ class Worker {
         for (ScaleLayout const& scale : layout.scales) {
             std::vector<double>& values = state.values[scale.variable];
             std::size_t const size = values.size() / layout.variables[scale.variable].components;
-            Stream stream(options_.seed, 0, number, (std::uint64_t{1} << 34) + scale.variable);
+            Stream stream(options_.seed, 0, number, (std::uint64_t{1} << 36) + scale.variable);
             for (std::size_t e = 0; e < values.size(); ++e) {
                 ScalePriorLayout const& prior = prior_of(scale, e / size);
                 if (prior.family == ScalePriorFamily::HalfCauchy)
@@ -116,7 +120,7 @@ std::size_t find_thin(Worker& worker) {
             if (effective > 0) slowest = std::max(slowest, static_cast<double>(column.size()) / effective);
         }
     }
-    return std::min(most_thin, static_cast<std::size_t>(std::ceil(slowest)));
+    return std::min(most_thin, static_cast<std::size_t>(std::ceil(safety * slowest)));
 }
 
 }  // namespace
@@ -213,7 +217,7 @@ std::vector<Check> to_checks(Calibration const& calibration) {
     double const least = level / static_cast<double>(std::max<std::size_t>(1, calibration.quantities.size()));
     for (Ranks const& ranks : calibration.quantities)
         checks.push_back({"calibration", ranks.name, "the rank of the truth among the draws is uniform", calibration.replicates, ranks.p,
-                          least, ranks.p >= least});
+                          least, ranks.p >= least, true});
     return checks;
 }
 

@@ -35,8 +35,8 @@ struct Calibration {
 };
 
 /// Of a problem without flat priors (find_flat) whose means do not look back at missing outputs. The chain starts at the truth, which is a
-/// draw from the posterior of the simulated outputs: it needs no warmup, and what is tested is that sweeps leave the posterior as it is.
-/// `thin` sweeps lie between draws, chosen so that the slowest quantity is near to independent.
+/// draw from the posterior of the simulated outputs: it needs no warmup but to forget it, and what is tested is that sweeps leave the
+/// posterior as it is. `thin` sweeps lie between draws, chosen so that the slowest quantity is near to independent.
 Calibration calibrate(Problem const& problem, CalibrationOptions const& options);
 
 /// The upper tail of the chi-square distribution.

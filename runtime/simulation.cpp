@@ -9,7 +9,7 @@
 namespace bam {
 namespace {
 
-constexpr std::uint64_t noise_stream = std::uint64_t{1} << 33;  // above those of the parameters
+constexpr std::uint64_t noise_stream = std::uint64_t{1} << 35;  // above those of Carrier
 
 }  // namespace
 
