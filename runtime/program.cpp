@@ -1,5 +1,5 @@
 // Codes of this file:
-//   BAM0490  a model that cannot be simulated, and so not be calibrated
+//   BAM0491  a model that cannot be simulated, and so not be calibrated
 //   BAM0507  options of a run that no run can have
 #include "program.hpp"
 
@@ -175,7 +175,7 @@ void require_simulation(Prepared::Parts const& parts) {
     constexpr int exit_data = 65;
     Problem const& problem = parts.table->problem;
     auto const refuse = [&](std::string message, std::vector<std::string> notes, std::string const& variable) {
-        Diagnostic diagnostic{490, Severity::Error, std::move(message), {}, std::move(notes)};
+        Diagnostic diagnostic{491, Severity::Error, std::move(message), {}, std::move(notes)};
         for (Variable const& one : problem.plan.layout.variables)
             if (one.name == variable) diagnostic.labels = {{one.span, "here"}};
         throw Error(make_report(parts.program->sources, {std::move(diagnostic)}), exit_data);

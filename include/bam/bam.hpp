@@ -261,7 +261,7 @@ class Prepared {
     std::string samplers(Format format = Format::Text) const;
     std::string plan() const;
     /// Whether the conditionals, scales and symmetries derived for this model and these data are right; with calibrations, whether chains
-    /// find parameters that are known. Throws Error; BAM0490: a model that cannot be simulated.
+    /// find parameters that are known. Throws Error; BAM0491: a model that cannot be simulated.
     Verification verify(VerifyOptions const& options = {}) const;
 
     /// Throws Error. A stop request ends every chain after its present sweep; what was drawn is kept.
