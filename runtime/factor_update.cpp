@@ -137,6 +137,68 @@ GaussianStep step_to_optimum(Variable const& variable, std::vector<std::uint32_t
     return step;
 }
 
+namespace {
+
+/// Mean and Cholesky factor of the covariance of a system given the values one step back.
+struct Given {
+    Eigen::VectorXd mean;
+    Eigen::MatrixXd root;
+};
+
+Given given(std::vector<std::uint32_t> const& group, std::size_t here, std::optional<std::size_t> before, std::vector<double> const& means,
+            Covariances const& covariances, std::vector<double> const& values) {
+    auto const d = static_cast<Eigen::Index>(group.size());
+    Given result{Eigen::VectorXd(d), {}};
+    Eigen::MatrixXd covariance = covariance_of(group, here, covariances);
+    for (Eigen::Index i = 0; i < d; ++i) result.mean(i) = means[group[static_cast<std::size_t>(i)] * covariances.size + here];
+    if (before) {
+        Eigen::MatrixXd const cross = earlier_of(group, here, covariances);
+        Eigen::LLT<Eigen::MatrixXd> const factor(covariance_of(group, *before, covariances));
+        Eigen::VectorXd deviation(d);
+        for (Eigen::Index i = 0; i < d; ++i) {
+            std::size_t const at = group[static_cast<std::size_t>(i)] * covariances.size + *before;
+            deviation(i) = values[at] - means[at];
+        }
+        result.mean += cross * factor.solve(deviation);
+        covariance -= cross * factor.solve(cross.transpose());
+    }
+    result.root = covariance.llt().matrixL();
+    return result;
+}
+
+}  // namespace
+
+double log_factor_density(BlockPlan const& block, Variable const& variable, Grid const& grid, Posterior const& posterior,
+                          std::vector<double> const& values, std::optional<std::size_t> step) {
+    Covariances const& covariances = posterior.covariances[block.variable];
+    double sum = 0;
+    for_each_system(block, variable, grid, [&](auto const& group, std::size_t here, std::optional<std::size_t> before) {
+        bool const is_there =
+            !step || (variable.extent == Extent::Time ? here == *step : here >= grid.offsets[*step] && here < grid.offsets[*step + 1]);
+        if (!is_there) return;
+        Given const of = given(group, here, before, posterior.state.values[block.variable], covariances, values);
+        Eigen::VectorXd deviation = -of.mean;
+        for (Eigen::Index i = 0; i < deviation.size(); ++i)
+            deviation(i) += values[group[static_cast<std::size_t>(i)] * covariances.size + here];
+        of.root.triangularView<Eigen::Lower>().solveInPlace(deviation);
+        sum -= 0.5 * deviation.squaredNorm() + of.root.diagonal().array().log().sum() +
+               0.5 * static_cast<double>(deviation.size()) * std::log(2 * std::numbers::pi);
+    });
+    return sum;
+}
+
+void draw_factor(BlockPlan const& block, Variable const& variable, Grid const& grid, Posterior const& posterior, NormalSource& normals,
+                 std::vector<double>& values) {
+    Covariances const& covariances = posterior.covariances[block.variable];
+    for_each_system(block, variable, grid, [&](auto const& group, std::size_t here, std::optional<std::size_t> before) {
+        Given const of = given(group, here, before, posterior.state.values[block.variable], covariances, values);
+        Eigen::VectorXd draw(of.mean.size());
+        for (Eigen::Index i = 0; i < draw.size(); ++i) draw(i) = normals.normal();
+        draw = of.mean + of.root.triangularView<Eigen::Lower>() * draw;
+        for (Eigen::Index i = 0; i < draw.size(); ++i) values[group[static_cast<std::size_t>(i)] * covariances.size + here] = draw(i);
+    });
+}
+
 double entropy(BlockPlan const& block, Variable const& variable, Grid const& grid, Covariances const& covariances) {
     double sum = 0;
     if (variable.learnt_from) return sum;

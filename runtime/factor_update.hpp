@@ -81,6 +81,12 @@ void for_each_system(BlockPlan const& block, Variable const& variable, Grid cons
 Eigen::MatrixXd covariance_of(std::vector<std::uint32_t> const& group, std::size_t index, Covariances const& covariances);
 Eigen::MatrixXd earlier_of(std::vector<std::uint32_t> const& group, std::size_t index, Covariances const& covariances);
 
+/// log density of a block's values under its factors; `step`: of one step of a swept block only.
+double log_factor_density(BlockPlan const& block, Variable const& variable, Grid const& grid, Posterior const& posterior,
+                          std::vector<double> const& values, std::optional<std::size_t> step = {});
+/// A draw of a block from its factors, from normals in the order of for_each_system.
+void draw_factor(BlockPlan const& block, Variable const& variable, Grid const& grid, Posterior const& posterior, NormalSource& normals,
+                 std::vector<double>& values);
 /// Entropy of all Gaussian factors of a block; minus infinity at a point mass, and none where the block is learnt as numbers.
 double entropy(BlockPlan const& block, Variable const& variable, Grid const& grid, Covariances const& covariances);
 /// The sequence's number of steps.

@@ -11,6 +11,7 @@
 
 #include "certify.hpp"
 #include "fit.hpp"
+#include "mean_field.hpp"
 #include "overview.hpp"
 #include "report.hpp"
 #include "sbc.hpp"
@@ -202,6 +203,8 @@ Verification Prepared::verify(VerifyOptions const& options) const {
     Verification verification;
     try {
         auto checks = certify(problem, options.seed);
+        ExpectationPlan const expectations = parts_->program->compiled.expectations(drawn_outputs(problem));
+        for (Check& check : certify_variational(problem, expectations, options.seed)) checks.push_back(std::move(check));
         std::string ranks;
         if (options.calibrations > 0) {
             CalibrationOptions calibration_options;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "certify.hpp"
+#include "mean_field.hpp"
 #include "sbc.hpp"
 #include "simulation.hpp"
 #include "study.hpp"
@@ -16,6 +17,11 @@ std::filesystem::path const studies = std::filesystem::path(BAM_TEST_DIR) / "stu
 
 std::unique_ptr<Study> study_of(std::string const& name, std::string const& table) {
     return study_file(studies / (name + ".bam"), text_of(studies / (table + ".csv")));
+}
+
+ExpectationPlan expectations_of(Study const& study) {
+    Model model = study.model;
+    return plan_expectations(model, study.derivation, study.laid_out, drawn_outputs(study.problem));
 }
 
 /// Names of the checks that fail: "quadratic level".
@@ -189,4 +195,50 @@ TEST_SUITE("slow") {
         options.replicates = 256;
         CHECK_FALSE(has_passed(to_checks(calibrate(study->problem, options))));
     }
+}
+
+TEST_CASE("verify: the variational factors of every study pass") {
+    for (auto const& [name, table] : {std::pair("attention", "small"),
+                                      {"attention_skip", "small"},
+                                      {"attention_unit_decay", "small"},
+                                      {"two_heads", "small"},
+                                      {"group_regression", "small"},
+                                      {"random_walk", "small"},
+                                      {"growth", "small"},
+                                      {"regression", "rows"},
+                                      {"eight_schools", "rows"},
+                                      {"ar", "series"},
+                                      {"selective", "small"},
+                                      {"steps", "small"},
+                                      {"levels", "small"},
+                                      {"trend", "one_series"},
+                                      {"two_gaps", "small"}}) {
+        CAPTURE(std::string(name));
+        auto const study = study_of(name, table);
+        auto const checks = certify_variational(study->problem, expectations_of(*study), 1);
+        CHECK(checks.back().name == "ascent");
+        for (Check const& check : checks) {
+            CAPTURE(check.of);
+            CHECK_MESSAGE(check.passed, check.name << " " << check.of << " " << check.worst);
+        }
+    }
+}
+
+TEST_CASE("verify: a corrupted expectation is found") {
+    auto const study = study_of("attention", "small");
+    ExpectationPlan broken = expectations_of(*study);
+    CHECK(has_passed(certify_variational(study->problem, broken, 1)));
+    // The expected square of the observations without one of its instructions: a sum that misses a product.
+    TermPlan& square = broken.squares.back();
+    auto const last = std::find_if(square.pass.instructions.rbegin(), square.pass.instructions.rend(),
+                                   [](Instruction const& instruction) { return instruction.code == Code::MultiplyAdd; });
+    REQUIRE(last != square.pass.instructions.rend());
+    square.pass.instructions.erase(std::next(last).base());
+    bool is_found = false;
+    try {
+        is_found = !has_passed(certify_variational(study->problem, broken, 1));
+    } catch (NumericalTrouble const&) {
+        is_found = true;  // a precision that is none
+    }
+    CHECK(is_found);
 }

@@ -1,0 +1,209 @@
+// The variational backend's part of `bam verify`: its factors are made from expectations and their derivatives, Gibbs conditionals from
+// covariates and normal equations. Where they must agree, each checks the other.
+#include <fmt/format.h>
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "certify.hpp"
+#include "mean_field.hpp"
+
+namespace bam {
+namespace {
+
+constexpr double tolerance = 1e-12;        ///< of log densities, or what rounding makes of matrices of their condition
+constexpr double ascent_tolerance = 1e-8;  ///< relative to the ELBO
+constexpr std::size_t states = 3;
+constexpr std::size_t most_passes = 50;
+constexpr std::size_t least_passes = 3;
+constexpr std::size_t cells_in_all = 100000;  ///< of all passes: long tables have fewer
+constexpr std::size_t most_steps = 12;
+constexpr std::uint64_t stream_base = std::uint64_t{3} << 60;
+
+/// Normals that are 0 but in a range of their numbers, and kept.
+class Range final : public NormalSource {
+  public:
+    Range(Stream& stream, double length, std::size_t first = 0, std::size_t last = SIZE_MAX)
+        : stream_(stream), length_(length), first_(first), last_(last) {}
+    double normal() override {
+        std::size_t const k = taken_++;
+        if (k < first_ || k >= last_) return 0;
+        double const z = length_ * stream_.normal();
+        squares_ += z * z;
+        return z;
+    }
+    double squares() const { return squares_; }
+
+  private:
+    Stream& stream_;
+    double length_;
+    std::size_t first_, last_;
+    std::size_t taken_ = 0;
+    double squares_ = 0;
+};
+
+class VariationalCertifier {
+  public:
+    VariationalCertifier(Problem const& problem, ExpectationPlan const& expectations, std::uint64_t seed)
+        : problem_(problem), expectations_(expectations), grid_(problem.bound.grid), replica_(problem, seed, 1, {}), seed_(seed) {}
+
+    std::vector<Check> run() {
+        replica_.start(0);
+        MeanField field(problem_, expectations_);
+        for (std::size_t k = 0; k < states; ++k) {
+            for (std::size_t sweep = 0; sweep < 10; ++sweep) replica_.sweep(k * 10 + sweep);
+            State const state = replica_.state();
+            for (std::size_t b = 0; b < problem_.plan.blocks.size(); ++b) {
+                field.start(state);
+                field.set_outputs(state);
+                if (field.is_number(b)) continue;
+                field.update_at_points(b);
+                bool const is_sweep = problem_.plan.blocks[b].method == PlanMethod::Sweep;
+                is_sweep ? collapse_steps(field.posterior(), b, state) : collapse(field.posterior(), b, state);
+                if (!is_sweep) try_free(field.posterior(), b, state);
+            }
+            replica_.set_state(state);
+        }
+        climb(field);
+        return std::move(checks_);
+    }
+
+  private:
+    Variable const& variable(std::size_t b) const { return problem_.plan.layout.variables[problem_.plan.blocks[b].variable]; }
+    Stream stream() { return {seed_, 1, stream_base + draws_++, 0}; }
+
+    void note(char const* name, std::string const& of, char const* claim, double violation, double limit) {
+        auto it = std::find_if(checks_.begin(), checks_.end(), [&](Check const& check) { return check.name == name && check.of == of; });
+        if (it == checks_.end()) {
+            checks_.push_back({name, of, claim, 0, 0, limit, true, false});
+            it = checks_.end() - 1;
+        }
+        ++it->count;
+        if (std::isnan(violation)) violation = HUGE_VAL;
+        it->worst = std::max(it->worst, violation);
+        it->tolerance = std::max(it->tolerance, limit);
+        it->passed = it->passed && violation <= limit;
+    }
+
+    /// Solving with a matrix loses about as many digits as the logarithm of its condition.
+    double tolerance_of(Posterior const& posterior, std::size_t b) const {
+        Covariances const& covariances = posterior.covariances[problem_.plan.blocks[b].variable];
+        double worst = 1;
+        std::size_t systems = 0;
+        for_each_system(problem_.plan.blocks[b], variable(b), grid_, [&](auto const& group, std::size_t here, auto) {
+            if (systems++ >= most_steps) return;
+            Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> const values(covariance_of(group, here, covariances), Eigen::EigenvaluesOnly);
+            worst = std::max(worst, values.eigenvalues().maxCoeff() / std::max(values.eigenvalues().minCoeff(), 1e-300));
+        });
+        return std::max(tolerance, 10 * std::numeric_limits<double>::epsilon() * worst);
+    }
+
+    double log_density(Posterior const& posterior, std::size_t b, State const& state, std::optional<std::size_t> step = {}) const {
+        std::uint32_t const v = problem_.plan.blocks[b].variable;
+        return log_factor_density(problem_.plan.blocks[b], variable(b), grid_, posterior, state.values[v], step);
+    }
+
+    static constexpr char const* collapse_claim = "where the other factors are points it is the Gibbs conditional";
+
+    /// A Gibbs draw from normals z has log density constant - z'z / 2 under the factor, if the two are one.
+    void collapse(Posterior const& posterior, std::size_t b, State const& state) {
+        auto const at = [&](double length) {
+            Stream random = stream();
+            Range line(random, length);
+            replica_.set_state(state);
+            replica_.draw_block(b, line);
+            return log_density(posterior, b, replica_.state()) + 0.5 * line.squares();
+        };
+        double const reference = at(0);
+        for (double const length : {1.0, 0.3, 3.0})
+            note("collapse", variable(b).name, collapse_claim, std::abs(at(length) - reference) / (1 + std::abs(reference)),
+                 tolerance_of(posterior, b));
+    }
+
+    /// The same of one step after another, those before it at their means.
+    void collapse_steps(Posterior const& posterior, std::size_t b, State const& state) {
+        BlockPlan const& block = problem_.plan.blocks[b];
+        std::vector<std::size_t> first(grid_.steps + 1, 0);  // number of the normal with which a step begins
+        for (std::size_t t = 0; t < grid_.steps; ++t) {
+            std::size_t const lanes = variable(b).extent == Extent::Time ? 1 : grid_.lanes(t);
+            first[t + 1] = first[t] + (t < variable(b).first_step ? 0 : lanes * block.groups.front().size());
+        }
+        std::size_t const steps = grid_.steps - std::min(grid_.steps, variable(b).first_step);
+        for (std::size_t k = 0; k < std::min(steps, most_steps); ++k) {
+            std::size_t const t = variable(b).first_step + (steps <= most_steps ? k : k * (steps - 1) / (most_steps - 1));
+            auto const at = [&](double length) {
+                Stream random = stream();
+                Range line(random, length, first[t], first[t + 1]);
+                replica_.set_state(state);
+                replica_.draw_block(b, line);
+                return log_density(posterior, b, replica_.state(), t) + 0.5 * line.squares();
+            };
+            double const reference = at(0);
+            for (double const length : {1.0, 3.0})
+                note("collapse", variable(b).name, collapse_claim, std::abs(at(length) - reference) / (1 + std::abs(reference)),
+                     tolerance_of(posterior, b));
+        }
+    }
+
+    /// log p(y, θ) - log q(θ) is the log evidence given the other blocks, wherever it is taken.
+    void try_free(Posterior const& posterior, std::size_t b, State const& state) {
+        auto const at = [&](double length) {
+            Stream random = stream();
+            Range line(random, length);
+            State moved = state;
+            std::uint32_t const v = problem_.plan.blocks[b].variable;
+            draw_factor(problem_.plan.blocks[b], variable(b), grid_, posterior, line, moved.values[v]);
+            replica_.set_state(moved);
+            return replica_.log_joint() - log_density(posterior, b, moved);
+        };
+        double const reference = at(0);
+        for (double const length : {1.0, 3.0}) {
+            note("free", variable(b).name, "alone free it is the posterior: log joint minus its log density is constant",
+                 std::abs(at(length) - reference) / (1 + std::abs(reference)), tolerance_of(posterior, b));
+        }
+    }
+
+    /// Every update of a climb raises the ELBO, by what its derivatives say.
+    void climb(MeanField& field) {
+        replica_.start(0);
+        field.start(replica_.state());
+        double const first = field.pass();
+        double before = first;
+        double worst = 0;
+        std::size_t updates = 0;
+        std::size_t const passes = std::clamp(cells_in_all / std::max<std::size_t>(grid_.cells(), 1), least_passes, most_passes);
+        for (std::size_t pass = 0; pass < passes; ++pass) {
+            for (std::size_t k = 0; k <= field.factors(); ++k) {
+                double const rise = k < field.factors() ? field.update(k) : field.move_orbits();
+                double const after = field.elbo();
+                double const scale = 1 + std::abs(before) + std::abs(after);
+                worst = std::max({worst, -rise / scale, (before - after) / scale, std::abs(after - before - rise) / scale});
+                if (std::isnan(after) || std::isnan(rise)) worst = HUGE_VAL;
+                before = after;
+                ++updates;
+            }
+        }
+        Check check{"ascent", "ELBO", "every update raises the ELBO by what its derivatives say", updates, worst, ascent_tolerance,
+                    true,     false};
+        check.passed = worst <= ascent_tolerance;
+        checks_.push_back(std::move(check));
+    }
+
+    Problem const& problem_;
+    ExpectationPlan const& expectations_;
+    Grid const& grid_;
+    Replica replica_;
+    std::uint64_t seed_;
+    std::uint64_t draws_ = 0;
+    std::vector<Check> checks_;
+};
+
+}  // namespace
+
+std::vector<Check> certify_variational(Problem const& problem, ExpectationPlan const& expectations, std::uint64_t seed) {
+    return VariationalCertifier(problem, expectations, seed).run();
+}
+
+}  // namespace bam
