@@ -58,7 +58,7 @@ std::uint32_t doubled(Pass& pass, std::uint32_t reg) {
 
 }  // namespace
 
-TEST_CASE("verify: every study passes, with a check of every block, scale and symmetry") {
+TEST_CASE("verify: every study passes - with a check of every block - scale and symmetry") {
     for (auto const& [name, table] : {std::pair("attention", "small"),
                                       {"attention_skip", "small"},
                                       {"attention_unit_decay", "small"},
@@ -124,20 +124,20 @@ TEST_CASE("verify: a dropped step before is found") {
     CHECK(has(failures(study->problem), "quadratic level"));
 }
 
-TEST_CASE("verify: a swept block that reads less than there is, is found") {
+TEST_CASE("verify: a swept block that reads less than there is - is found") {
     auto const study = study_of("attention", "small");
     for (ReadoutPlan& readout : block_of(*study, "a").sweep.readouts)
         for (ReadoutRow& row : readout.rows) row.offset = no_register;
     CHECK(has(failures(study->problem), "quadratic a"));
 }
 
-TEST_CASE("verify: a scale that is told of another prior, or of fewer factors, is found") {
+TEST_CASE("verify: a scale that is told of another prior - or of fewer factors - is found") {
     auto const fewer = study_of("random_walk", "small");
     fewer->problem.plan.layout.scales.front().factors.clear();
     CHECK_FALSE(failures(fewer->problem).empty());
 }
 
-TEST_CASE("verify: a symmetry that there is not, is found") {
+TEST_CASE("verify: a symmetry that there is not - is found") {
     auto const study = study_of("attention", "small");
     REQUIRE(!study->problem.plan.orbits.empty());
     OrbitPlan& orbit = study->problem.plan.orbits.front();
@@ -168,7 +168,7 @@ TEST_CASE("verify: flat priors cannot be simulated") {
 TEST_SUITE("slow") {
     // Ranks of 512 simulations; p of every quantity above 0.001 over their number (Bonferroni): of a right sampler one run in a thousand
     // fails.
-    TEST_CASE("sbc of Gibbs: attention, attention with a skip term, regression, random walk") {
+    TEST_CASE("sbc of Gibbs: attention - attention with a skip term - regression - random walk") {
         for (auto const& [name, table] :
              {std::pair("attention", "small"), {"attention_skip", "small"}, {"regression", "rows"}, {"random_walk", "small"}}) {
             CAPTURE(std::string(name));
