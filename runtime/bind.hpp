@@ -25,6 +25,30 @@ struct Grid {
     std::size_t lanes(std::size_t step) const { return offsets[step + 1] - offsets[step]; }
     std::size_t cell(std::size_t sequence, std::size_t step) const { return offsets[step] + sequence; }
     std::size_t size(Extent extent) const;
+
+    /// Calls f(index, sequence, step) for the indices of an extent, over the steps from `first` to below `last`; sequence or step is 0
+    /// where the extent does not know it.
+    template <class F>
+    void for_each(Extent extent, std::size_t first, std::size_t last, F f) const {
+        switch (extent) {
+            case Extent::One: f(std::size_t{0}, std::size_t{0}, std::size_t{0}); break;
+            case Extent::Sequence:
+                for (std::size_t s = 0; s < sequences; ++s) f(s, s, std::size_t{0});
+                break;
+            case Extent::Time:
+                for (std::size_t t = first; t < last; ++t) f(t, std::size_t{0}, t);
+                break;
+            case Extent::Cell:
+                for (std::size_t t = first; t < last; ++t) {
+                    for (std::size_t s = 0; s < lanes(t); ++s) f(cell(s, t), s, t);
+                }
+                break;
+        }
+    }
+    template <class F>
+    void for_each(Extent extent, F f) const {
+        for_each(extent, 0, steps, f);
+    }
 };
 
 /// The grid of sequences of these lengths, which must not increase.

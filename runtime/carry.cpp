@@ -22,19 +22,6 @@ constexpr std::uint64_t output_block = std::uint64_t{1} << 34;
 
 bool is_stepped(Extent extent) { return extent == Extent::Time || extent == Extent::Cell; }
 
-/// Calls visit(sequence, step, index) for every index of an extent; 0 where the extent does not know it.
-template <typename Visit>
-void for_each_index(Grid const& grid, Extent extent, Visit const& visit) {
-    if (extent == Extent::One) return visit(std::size_t{0}, std::size_t{0}, std::size_t{0});
-    if (extent == Extent::Sequence) {
-        for (std::size_t s = 0; s < grid.sequences; ++s) visit(s, std::size_t{0}, s);
-        return;
-    }
-    for (std::size_t t = 0; t < grid.steps; ++t)
-        for (std::size_t s = 0; s < (extent == Extent::Cell ? grid.lanes(t) : 1); ++s)
-            visit(s, t, extent == Extent::Cell ? grid.cell(s, t) : t);
-}
-
 std::string key_of(std::string const& name, std::vector<std::string> const& labels) {
     std::string key = name;
     for (std::string const& label : labels) key += '\x1f' + label;
@@ -82,7 +69,7 @@ void CarryMap::find_columns(Problem const& problem, std::vector<DrawColumn> cons
         if (variable.kind == VariableKind::Data) continue;
         std::size_t const size = bound.grid.size(variable.extent);
         for (std::size_t c = 0; c < variable.components; ++c) {
-            for_each_index(bound.grid, variable.extent, [&](std::size_t s, std::size_t t, std::size_t i) {
+            bound.grid.for_each(variable.extent, [&](std::size_t i, std::size_t s, std::size_t t) {
                 if (is_stepped(variable.extent) && t < variable.first_step) return;
                 auto const found = by_key.find(key_of(variable.name, labels_of(layout, bound, variable, c, s, t)));
                 if (found != by_key.end())

@@ -25,8 +25,9 @@ struct Check {
 /// factors, of which no conditional is made. Depends on problem and seed only. Throws NumericalTrouble and ExactFit.
 std::vector<Check> certify(Problem const& problem, std::uint64_t seed);
 
-/// For every Gaussian block, that its variational factor is its Gibbs conditional where all else is at points ("collapse"), and the posterior
-/// where it alone is free ("free"); and that no update of a climb lowers the ELBO, or raises it by something else than its derivatives say
+/// For every Gaussian block, that its variational factor is its Gibbs conditional where all else is at points ("collapse"), and the
+/// posterior where it alone is free ("free"); and that no update of a climb lowers the ELBO, or raises it by something else than its
+/// derivatives say
 /// ("ascent"). `expectations`: planned for drawn_outputs(problem).
 std::vector<Check> certify_variational(Problem const& problem, ExpectationPlan const& expectations, std::uint64_t seed);
 

@@ -7,25 +7,6 @@
 namespace bam {
 namespace {
 
-/// Calls f(index, sequence, step) for the indices of an extent between two steps.
-template <class F>
-void for_each_index(Grid const& grid, Extent extent, std::size_t first, std::size_t last, F f) {
-    switch (extent) {
-        case Extent::One: f(std::size_t{0}, std::size_t{0}, std::size_t{0}); break;
-        case Extent::Sequence:
-            for (std::size_t s = 0; s < grid.sequences; ++s) f(s, s, std::size_t{0});
-            break;
-        case Extent::Time:
-            for (std::size_t t = first; t < last; ++t) f(t, std::size_t{0}, t);
-            break;
-        case Extent::Cell:
-            for (std::size_t t = first; t < last; ++t) {
-                for (std::size_t s = 0; s < grid.lanes(t); ++s) f(grid.cell(s, t), s, t);
-            }
-            break;
-    }
-}
-
 std::size_t row_length(std::vector<double> const& matrix) {
     return static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(matrix.size()))));
 }
@@ -49,7 +30,7 @@ ExpectedFactors::ExpectedFactors(Plan const& plan, ExpectationPlan const& expect
         }
         double cells = 0;
         for (std::size_t c = 0; c < target.components; ++c) {
-            for_each_index(grid_, target.extent, 0, grid_.steps, [&](std::size_t i, std::size_t s, std::size_t t) {
+            grid_.for_each(target.extent, [&](std::size_t i, std::size_t s, std::size_t t) {
                 double const mask = factors.mask(f, c, i);
                 cells += mask;
                 bool const is_known = !factors.has_learnt_scale(f) && plan.layout.factors[f].spread != SpreadKind::Covariance;
@@ -75,7 +56,7 @@ void ExpectedFactors::refresh(std::size_t f) {
     std::vector<double> const& full = factors_.covariance_precision(f);
     std::size_t const k = full.empty() ? 1 : row_length(full);
     for (std::size_t c = 0; c < target.components; ++c) {
-        for_each_index(grid_, target.extent, 0, grid_.steps, [&](std::size_t i, std::size_t s, std::size_t t) {
+        grid_.for_each(target.extent, [&](std::size_t i, std::size_t s, std::size_t t) {
             double const mask = factors_.mask(f, c, i);
             for (std::size_t j = 0; j < k; ++j) {
                 double const precision = full.empty() ? factors_.precision(f, c, s, t) : full[c % k * k + j];
@@ -108,7 +89,7 @@ std::vector<double> ExpectedFactors::squares(std::size_t f) {
             if (registers[c] == no_register) continue;
             double const* values = runner.at(registers[c]);
             std::size_t k = 0;
-            for_each_index(grid_, target.extent, chunk.first_step, chunk.last_step, [&](std::size_t i, std::size_t s, std::size_t t) {
+            grid_.for_each(target.extent, chunk.first_step, chunk.last_step, [&](std::size_t i, std::size_t s, std::size_t t) {
                 double const mask = factors_.mask(f, c, i);
                 if (mask > 0) sums[factors_.scale_index(f, c, s, t)] += mask * values[k];
                 ++k;

@@ -5,27 +5,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "spread.hpp"
+
 namespace bam {
 namespace {
-
-/// Calls f(index, sequence, step) for every index of an extent; sequence or step is 0 where the extent does not know it.
-template <class F>
-void for_each_index(Grid const& grid, Extent extent, F f) {
-    switch (extent) {
-        case Extent::One: f(std::size_t{0}, std::size_t{0}, std::size_t{0}); break;
-        case Extent::Sequence:
-            for (std::size_t s = 0; s < grid.sequences; ++s) f(s, s, std::size_t{0});
-            break;
-        case Extent::Time:
-            for (std::size_t t = 0; t < grid.steps; ++t) f(t, std::size_t{0}, t);
-            break;
-        case Extent::Cell:
-            for (std::size_t t = 0; t < grid.steps; ++t) {
-                for (std::size_t s = 0; s < grid.lanes(t); ++s) f(grid.cell(s, t), s, t);
-            }
-            break;
-    }
-}
 
 bool is_over_time(Extent extent) { return extent == Extent::Time || extent == Extent::Cell; }
 bool is_over_sequences(Extent extent) { return extent == Extent::Sequence || extent == Extent::Cell; }
@@ -47,7 +30,7 @@ std::vector<std::vector<double>> make_masks(Layout const& layout, Bound const& b
         std::size_t const size = bound.grid.size(target.extent);
         std::vector<double> mask(target.components * size, 1.0);
         for (std::size_t c = 0; c < target.components; ++c) {
-            for_each_index(bound.grid, target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) {
+            bound.grid.for_each(target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) {
                 bool const is_taken = std::any_of(factor.overridden_by.begin(), factor.overridden_by.end(), [&](std::uint32_t later) {
                     return speaks_of(layout.factors[later], target, bound, c, sequence, step);
                 });
@@ -72,17 +55,6 @@ bool has_one_spread(Layout const& layout, FactorLayout const& factor) {
 
 bool is_learnt(Layout const& layout, FactorLayout const& factor) {
     return factor.scale && layout.variables[*factor.scale].kind == VariableKind::Scale;
-}
-
-double to_precision(SpreadKind kind, double spread) {
-    switch (kind) {
-        case SpreadKind::Sd: return 1 / (spread * spread);
-        case SpreadKind::Variance: return 1 / spread;
-        case SpreadKind::Precision: return spread;
-        case SpreadKind::Covariance:
-        case SpreadKind::Flat: break;
-    }
-    return kind == SpreadKind::Flat ? 0 : 1;
 }
 
 }  // namespace
@@ -124,7 +96,7 @@ Factors::Factors(Plan const& plan, Bound const& bound, State const& state, std::
             scores_[f].log_constant = -0.5 * scores_[f].counts[0] / static_cast<double>(k) * std::log(covariance.determinant());
         } else if (factor.spread != SpreadKind::Flat) {
             for (std::size_t c = 0; c < target.components; ++c) {
-                for_each_index(bound.grid, target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) {
+                bound.grid.for_each(target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) {
                     double const m = mask(f, c, i);
                     scores_[f].counts[scale_index(f, c, sequence, step)] += m;
                     if (m > 0 && !is_learnt(layout, factor)) scores_[f].log_constant += 0.5 * std::log(precision(f, c, sequence, step));
@@ -187,7 +159,7 @@ void Factors::refresh() {
         Variable const& target = layout.variables[factor.target];
         std::size_t const size = bound_.grid.size(target.extent);
         for (std::size_t c = 0; c < target.components; ++c) {
-            for_each_index(bound_.grid, target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) {
+            bound_.grid.for_each(target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) {
                 double const m = mask(f, c, i);
                 weights_[f][c * size + i] = m == 0 || has_one ? std::sqrt(m) : std::sqrt(m * precision(f, c, sequence, step));
             });
@@ -247,15 +219,8 @@ void Factors::score(std::size_t f, PassRunner& runner) {
                 double const p = learnt ? 1 : precision(f, c, sequence, step);
                 score.squares[scale_index(f, c, sequence, step)] += p * r[i] * r[i];
             };
-            if (target.extent == Extent::One || target.extent == Extent::Sequence) {
-                for_each_index(grid, target.extent, add);
-            } else {
-                std::size_t i = 0;
-                for (std::size_t t = chunk.first_step; t < chunk.last_step; ++t) {
-                    std::size_t const lanes = target.extent == Extent::Time ? 1 : grid.lanes(t);
-                    for (std::size_t s = 0; s < lanes; ++s) add(i++, s, t);
-                }
-            }
+            grid.for_each(target.extent, chunk.first_step, chunk.last_step,
+                          [&](std::size_t index, std::size_t sequence, std::size_t step) { add(index - start, sequence, step); });
         }
     }
 }

@@ -9,14 +9,10 @@
 
 #include "block_sampler.hpp"
 #include "scales.hpp"
+#include "spread.hpp"
 
 namespace bam {
 namespace {
-
-double of_precision(SpreadKind spread, double precision) {
-    if (spread == SpreadKind::Precision) return precision;
-    return spread == SpreadKind::Variance ? 1 / precision : 1 / std::sqrt(precision);
-}
 
 Posterior make_posterior(Problem const& problem) {
     Posterior posterior;
@@ -97,7 +93,7 @@ void MeanField::start(State const& state) {
         ScaleLayout const& scale = problem_.plan.layout.scales[s];
         for (std::size_t e = 0; e < posterior_.scales[s].size(); ++e) {
             double const x = posterior_.state.values[scale.variable][e];
-            double const precision = scale.spread == SpreadKind::Precision ? x : 1 / (scale.spread == SpreadKind::Variance ? x : x * x);
+            double const precision = to_precision(scale.spread, x);
             set_scale(s, e, {precision, std::log(precision), 1 / precision, x, 0, 0, -HUGE_VAL});
         }
         for (std::uint32_t f : scale.factors) expected_.refresh(f);
@@ -173,7 +169,7 @@ PredictiveMoments MeanField::predictive_moments() const {
 void MeanField::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& factor) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
     posterior_.scales[s][entry] = factor;
-    posterior_.state.values[scale.variable][entry] = of_precision(scale.spread, factor.precision);
+    posterior_.state.values[scale.variable][entry] = from_variance(scale.spread, 1 / factor.precision);
 }
 
 std::vector<double> MeanField::counts(std::size_t s) const {

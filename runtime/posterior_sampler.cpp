@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "scales.hpp"
+#include "spread.hpp"
 
 namespace bam {
 
@@ -91,9 +92,7 @@ double PosteriorSampler::draw(std::uint64_t seed, std::uint64_t index, State& st
         std::size_t const size = scale.tables.size() / problem_.plan.layout.variables[layout.variable].components;
         for (std::size_t e = 0; e < scale.tables.size(); ++e) {
             double const sd = scale.tables[e].quantile(stream.uniform());
-            double const precision = 1 / (sd * sd);
-            state.values[layout.variable][e] =
-                layout.spread == SpreadKind::Precision ? precision : (layout.spread == SpreadKind::Variance ? sd * sd : sd);
+            state.values[layout.variable][e] = from_variance(layout.spread, sd * sd);
             log_density_of_draw +=
                 log_density(prior_of(layout, e / size), layout.spread, scale.counts[e], posterior_.scales[scale.index][e], sd);
         }

@@ -80,16 +80,6 @@ void plan_sweep(Compiled const& compiled, Layout const& layout, Bound bound, Pro
     problem.bound = std::move(bound);
 }
 
-/// Calls visit(sequence, step, index) for all entries of an extent; sequence or step is 0 where the extent does not know it.
-template <typename Visit>
-void for_each_entry(Grid const& grid, Extent extent, Visit const& visit) {
-    bool const has_steps = extent == Extent::Time || extent == Extent::Cell;
-    bool const has_sequences = extent == Extent::Sequence || extent == Extent::Cell;
-    for (std::size_t t = 0; t < (has_steps ? grid.steps : 1); ++t)
-        for (std::size_t s = 0; s < (extent == Extent::Cell ? grid.lanes(t) : has_sequences ? grid.sequences : 1); ++s)
-            visit(s, t, extent == Extent::Cell ? grid.cell(s, t) : has_sequences ? s : t);
-}
-
 class Preparer {
   public:
     Preparer(Table const& table, Diagnostics& diagnostics) : table_(table), diagnostics_(diagnostics) {}
@@ -120,7 +110,7 @@ std::vector<OutputCount> Preparer::count_outputs(Layout const& layout, Bound con
         Variable const& variable = layout.variables[v];
         OutputCount count{variable.name, 0, 0, {}};
         std::vector<bool> is_hit(bound.grid.sequences, false);
-        for_each_entry(bound.grid, variable.extent, [&](std::size_t s, std::size_t, std::size_t i) {
+        bound.grid.for_each(variable.extent, [&](std::size_t i, std::size_t s, std::size_t) {
             for (std::size_t c = 0; c < variable.components; ++c) {
                 bool const is_missing = std::isnan(bound.data[v][c * bound.grid.size(variable.extent) + i]);
                 ++(is_missing ? count.missing : count.observed);
@@ -147,7 +137,7 @@ Places Preparer::find_used_missing(Layout const& layout, Bound const& bound, std
     Variable const& variable = layout.variables[v];
     std::size_t const size = bound.grid.size(variable.extent);
     Places places;
-    for_each_entry(bound.grid, variable.extent, [&](std::size_t s, std::size_t t, std::size_t i) {
+    bound.grid.for_each(variable.extent, [&](std::size_t i, std::size_t s, std::size_t t) {
         bool const is_cell = variable.extent == Extent::Cell;
         std::size_t const steps = is_cell ? bound.lengths[s] : bound.grid.steps;
         bool const is_used = std::any_of(lags.begin(), lags.end(), [&](std::size_t lag) { return lag == 0 || t + lag < steps; });
@@ -223,7 +213,7 @@ void Preparer::report_spreads(Layout const& layout, Bound const& bound) {
         bool const has_sequences = target.extent == Extent::Sequence || target.extent == Extent::Cell;
         FactorRegion const& region = factor.region;
         Places places;
-        for_each_entry(grid, target.extent, [&](std::size_t s, std::size_t t, std::size_t) {
+        grid.for_each(target.extent, [&](std::size_t, std::size_t s, std::size_t t) {
             if (has_steps && (t < region.first_step || t > region.last_step)) return;
             if (has_sequences && region.sequence && bound.sequence_labels[s] != *region.sequence) return;
             for (std::size_t c = 0; c < target.components; ++c) {

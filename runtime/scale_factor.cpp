@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scales.hpp"
+#include "spread.hpp"
 
 namespace bam {
 namespace {
@@ -19,7 +20,7 @@ struct LogDensity {
 
     double operator()(double u) const {
         // scale = sd, sd^2 or sd^-2: its logarithm changes 1, 2 or -2 times as fast.
-        double const power = spread == SpreadKind::Sd ? 1 : (spread == SpreadKind::Variance ? 2 : -2);
+        double const power = power_of_sd(spread);
         double const log_scale = power * u;
         return log_density(prior, std::exp(log_scale)) + log_scale + std::log(std::abs(power)) - n * u -
                (squares > 0 ? 0.5 * squares * std::exp(-2 * u) : 0) + tilt * u;
@@ -100,7 +101,7 @@ Nodes make_nodes(LogDensity const& f, double fineness) {
 
 ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double tilt) {
     Nodes const nodes = make_nodes({prior, spread, n, squares, tilt}, 1);
-    double const power_of_sd = spread == SpreadKind::Sd ? 1 : (spread == SpreadKind::Variance ? 2 : -2);
+    double const scale_power = power_of_sd(spread);
     double mass = 0, precision = 0, log_precision = 0, variance = 0, mean = 0, square_of_log = 0;
     for (std::size_t k = 0; k < nodes.at.size(); ++k) {
         double const p = nodes.density[k];
@@ -108,12 +109,12 @@ ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, 
         precision += p * std::exp(-2 * nodes.at[k]);
         log_precision += p * -2 * nodes.at[k];
         variance += p * std::exp(2 * nodes.at[k]);
-        mean += p * std::exp(power_of_sd * nodes.at[k]);
+        mean += p * std::exp(scale_power * nodes.at[k]);
         square_of_log += p * 4 * nodes.at[k] * nodes.at[k];
     }
     double const power = tail_power(prior, spread, n);
     if (power <= 2) variance = HUGE_VAL;
-    if (power <= power_of_sd) mean = HUGE_VAL;
+    if (power <= scale_power) mean = HUGE_VAL;
     log_precision /= mass;
     double const sd_of_log = 0.5 * std::sqrt(std::max(0.0, square_of_log / mass - log_precision * log_precision));
     return {
@@ -122,9 +123,13 @@ ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, 
 
 ScaleFactor make_scale_point(SpreadKind spread, double n, double squares) {
     double const precision = n / squares;
-    double const scale =
-        spread == SpreadKind::Precision ? precision : (spread == SpreadKind::Variance ? 1 / precision : 1 / std::sqrt(precision));
-    return {precision, std::log(precision), 1 / precision, scale, 0, squares, 0.5 * n * std::log(precision) - 0.5 * n};
+    return {precision,
+            std::log(precision),
+            1 / precision,
+            from_variance(spread, 1 / precision),
+            0,
+            squares,
+            0.5 * n * std::log(precision) - 0.5 * n};
 }
 
 ScaleTable::ScaleTable(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares) {
@@ -147,8 +152,7 @@ double ScaleTable::quantile(double u) const {
 }
 
 double log_density(ScalePriorLayout const& prior, SpreadKind spread, double n, ScaleFactor const& factor, double sd) {
-    double const power = spread == SpreadKind::Sd ? 1 : (spread == SpreadKind::Variance ? 2 : -2);
-    return log_density(prior, std::pow(sd, power)) - n * std::log(sd) - 0.5 * factor.squares / (sd * sd) - factor.log_normaliser;
+    return log_density(prior, from_variance(spread, sd * sd)) - n * std::log(sd) - 0.5 * factor.squares / (sd * sd) - factor.log_normaliser;
 }
 
 }  // namespace bam

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numbers>
 
+#include "spread.hpp"
+
 namespace bam {
 namespace {
 
@@ -27,28 +29,6 @@ Kernel kernel(ScalePriorLayout const& prior, SpreadKind spread, double auxiliary
     }
     // Flat in the sd is v^(-1/2), in the variance 1, in the precision v^(-2).
     return {spread == SpreadKind::Sd ? -0.5 : (spread == SpreadKind::Variance ? -1.0 : 1.0), 0, 0};
-}
-
-double from_variance(SpreadKind spread, double v) {
-    switch (spread) {
-        case SpreadKind::Sd: return std::sqrt(v);
-        case SpreadKind::Precision: return 1 / v;
-        case SpreadKind::Variance:
-        case SpreadKind::Covariance:
-        case SpreadKind::Flat: break;
-    }
-    return v;
-}
-
-double to_variance(SpreadKind spread, double x) {
-    switch (spread) {
-        case SpreadKind::Sd: return x * x;
-        case SpreadKind::Precision: return 1 / x;
-        case SpreadKind::Variance:
-        case SpreadKind::Covariance:
-        case SpreadKind::Flat: break;
-    }
-    return x;
 }
 
 /// Where the conditional density of the declared number is highest, as a variance v, with u = log v.
