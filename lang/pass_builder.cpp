@@ -82,7 +82,8 @@ std::uint32_t PassBuilder::emit(Code code, std::uint32_t a, std::uint32_t b) {
     if (code == Code::Multiply && is_constant(a, 1)) return b;
     if (code == Code::Multiply && is_constant(b, 1)) return a;
     Extent const extent = join(pass_.registers[a].extent, pass_.registers[b].extent);
-    if (pass_.registers[a].extent != Extent::One) a = spread(a, extent);
+    bool const is_step_coefficient = code == Code::Scan && pass_.registers[a].extent == Extent::Time;
+    if (pass_.registers[a].extent != Extent::One && !is_step_coefficient) a = spread(a, extent);
     if (pass_.registers[b].extent != Extent::One) b = spread(b, extent);
     if ((code == Code::Multiply || code == Code::Add) && a > b) std::swap(a, b);
     auto const key = std::tuple(code, a, b);
@@ -156,7 +157,7 @@ std::optional<std::uint32_t> PassBuilder::compute(Term term, Entry const& entry)
             Extent const extent = numbering_.extent(node.axes);
             auto const input = component(node.args[1], entry, extent);
             if (!input) return std::nullopt;
-            auto const coefficient = component(node.args[0], entry, extent);
+            auto const coefficient = component(node.args[0], entry);
             if (!coefficient) return input;
             return emit(Code::Scan, *coefficient, *input);
         }

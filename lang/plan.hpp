@@ -134,7 +134,7 @@ enum class Code : std::uint8_t {
     Reciprocal,  ///< out = f(a)
 };
 
-/// Operands have out's extent or are One.
+/// Operands have out's extent or are One; `a` of a Scan may also be Time.
 struct Instruction {
     Code code = Code::Copy;
     std::uint32_t out = 0;

@@ -241,7 +241,7 @@ void AdjointRunner::scan(Instruction const& instruction, Steps steps, std::vecto
         double* out = values_[instruction.out].data() + offset(extent(instruction.out), t);
         double const* u = value(instruction.b, t);
         bool const u_is_one = extent(instruction.b) == Extent::One;
-        bool const c_is_one = extent(instruction.a) == Extent::One;
+        bool const c_is_one = extent(instruction.a) != Extent::Cell;
         if (t == 0) {
             for (std::size_t i = 0; i < n; ++i) out[i] = u[u_is_one ? 0 : i];
             continue;
@@ -307,11 +307,11 @@ void AdjointRunner::seed(Steps steps) {
     }
 }
 
-/// adjoint(reg) += values * factor; a register of extent One takes the sum.
+/// adjoint(reg) += values * factor; a register with one number for all these steps takes the sum.
 void AdjointRunner::add_to(std::uint32_t reg, double const* values, std::size_t n, Steps steps, double const* factor, bool factor_is_one) {
     if (!depends_[reg]) return;
     double* out = adjoint(reg, steps.first);
-    if (extent(reg) == Extent::One) {
+    if (count(extent(reg), steps) == 1) {
         double sum = 0;
         for (std::size_t i = 0; i < n; ++i) sum += values[i] == 0 ? 0 : values[i] * (factor ? factor[factor_is_one ? 0 : i] : 1);
         *out += sum;
@@ -390,7 +390,7 @@ void AdjointRunner::undo_scan(Instruction const& instruction, std::size_t carrie
         undo_scan_step(instruction, carrier, t);
         std::fill(later.begin(), later.end(), 0.0);
         double const* c = value(instruction.a, t);
-        bool const is_one = extent(instruction.a) == Extent::One;
+        bool const is_one = extent(instruction.a) != Extent::Cell;
         for (std::size_t i = 0; t > 0 && i < n; ++i) later[i] = c[is_one ? 0 : i] * out[i];
     }
 }

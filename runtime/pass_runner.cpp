@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace bam {
 namespace {
@@ -24,7 +25,21 @@ void add_product(double* __restrict out, double const* c, double const* x, doubl
     for (std::size_t i = 0; i < n; ++i) out[i] = c[i] * x[i] + u[i];
 }
 
+void add_scaled(double* __restrict out, double c, double const* x, double const* u, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = c * x[i] + u[i];
+}
+
 constexpr double one = 1;
+
+/// Numbers of a line of the cache; registers begin with one, so that few reads go over two.
+constexpr std::size_t line = 8;
+
+std::size_t whole_lines(std::size_t n) { return (n + line - 1) / line * line; }
+
+double* first_line(double* at) {
+    auto const past = reinterpret_cast<std::uintptr_t>(at) / sizeof(double) % line;
+    return past == 0 ? at : at + (line - past);
+}
 
 }  // namespace
 
@@ -63,7 +78,7 @@ PassRunner::PassRunner(Pass const& pass, Inputs const& inputs, std::vector<std::
     for (Chunk const& chunk : chunks_) {
         capacity_ = std::max({capacity_, std::size_t{1}, size(chunk, pass.domain), size(chunk, is_stepped ? Extent::Time : Extent::One)});
     }
-    capacity_ = (capacity_ + 7) / 8 * 8;
+    capacity_ = whole_lines(capacity_);
 
     // Scratch: the runs first, each consecutive, then the rest.
     std::vector<std::size_t> slot(pass.registers.size(), SIZE_MAX);
@@ -72,19 +87,22 @@ PassRunner::PassRunner(Pass const& pass, Inputs const& inputs, std::vector<std::
         Register const& r = pass.registers[reg];
         if (slot[reg] != SIZE_MAX || r.from == From::Variable || r.from == From::Weight) return;
         slot[reg] = next;
-        next += r.extent == Extent::Sequence ? std::max(capacity_, grid_.sequences) : (r.extent == Extent::One ? 8 : capacity_);
+        std::size_t const size =
+            r.extent == Extent::Sequence ? std::max(capacity_, grid_.sequences) : (r.extent == Extent::One ? 1 : capacity_);
+        next += whole_lines(size);
     };
     for (auto const& run : runs) {
         for (std::uint32_t reg : run) place(reg);
     }
     for (std::uint32_t reg = 0; reg < pass.registers.size(); ++reg) place(reg);
-    scratch_.assign(next, 0.0);
+    scratch_.assign(next + line - 1, 0.0);
+    double* const scratch = first_line(scratch_.data());
     outs_.assign(pass.registers.size(), nullptr);
     pointers_.assign(pass.registers.size(), nullptr);
     for (std::uint32_t reg = 0; reg < pass.registers.size(); ++reg) {
         Register const& r = pass.registers[reg];
         if (slot[reg] != SIZE_MAX) {
-            outs_[reg] = scratch_.data() + slot[reg];
+            outs_[reg] = scratch + slot[reg];
             pointers_[reg] = outs_[reg];
             if (r.from == From::Constant) *outs_[reg] = r.value;
             continue;
@@ -219,6 +237,7 @@ void PassRunner::copy(Instruction const& instruction, Chunk const& chunk) {
 
 void PassRunner::scan(Instruction const& instruction, Chunk const& chunk, std::vector<double>& carry) {
     bool const over_time = pass_.registers[instruction.out].extent == Extent::Time;
+    Extent const coefficient = pass_.registers[instruction.a].extent;
     double* out = outs_[instruction.out];
     double const* c = pointers_[instruction.a];
     double const* u = pointers_[instruction.b];
@@ -228,12 +247,14 @@ void PassRunner::scan(Instruction const& instruction, Chunk const& chunk, std::v
         width = over_time ? 1 : grid_.lanes(t);
         if (t == 0) {
             std::copy_n(u, width, out);
-        } else {
+        } else if (coefficient == Extent::Cell) {
             add_product(out, c, previous, u, width);
+        } else {
+            add_scaled(out, *c, previous, u, width);
         }
         previous = out;
         out += width;
-        c += width;
+        c += coefficient == Extent::Cell ? width : (coefficient == Extent::Time ? 1 : 0);
         u += width;
     }
     std::copy_n(previous, width, carry.data());
