@@ -3,22 +3,21 @@
 #include <algorithm>
 #include <array>
 
-// Element by element, wider registers leave the bits as they are: compiled twice, chosen when the program starts. The sanitizers do not
-// follow such functions.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define BAM_WIDE [[gnu::target_clones("avx2", "default")]]
-#else
-#define BAM_WIDE
-#endif
-#define BAM_INLINE [[gnu::always_inline]] inline  // into each of the two
+#include "wide.hpp"
 
 namespace bam {
 namespace {
 
-/// Two numbers side by side, wherever they stand: the widest that every processor of the kind has.
-using Pair [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = double;
+/// `width` numbers side by side, wherever they stand.
+template <std::size_t width>
+struct Vector {
+    using Type [[gnu::vector_size(8 * width), gnu::aligned(8), gnu::may_alias]] = double;
+};
 
-Pair const& pair(double const* x) { return *reinterpret_cast<Pair const*>(x); }
+template <std::size_t width>
+BAM_INLINE typename Vector<width>::Type const& vector(double const* x) {
+    return *reinterpret_cast<typename Vector<width>::Type const*>(x);
+}
 
 /// `m` summands of one form.
 template <Summand::Form form, std::size_t m, bool adds>
@@ -69,25 +68,58 @@ BAM_INLINE void sum_some(double* out, std::span<Summand const> summands, double 
 }
 
 /// Products of `rows` columns, which begin at a, and two columns, which begin at b, each summed over n cells.
-template <std::size_t rows>
-std::array<double, 2 * rows> gram_block(double const* a, double const* b, std::size_t stride, std::size_t n) {
+/// `width`: how many numbers a register of the processor holds; the bits do not depend on it.
+template <std::size_t width, std::size_t rows>
+BAM_INLINE std::array<double, 2 * rows> gram_block(double const* a, double const* b, std::size_t stride, std::size_t n) {
     double const* const left[] = {a, a + (rows - 1) * stride};
     double const* const right[] = {b, b + stride};
-    Pair low[2 * rows]{}, high[2 * rows]{};
+    constexpr std::size_t m = 4 / width;  // registers for a sum's four parts
+    typename Vector<width>::Type parts[2 * rows][m]{};
     std::size_t i = 0;
     for (; i + 4 <= n; i += 4) {
         for (std::size_t k = 0; k < 2 * rows; ++k) {
-            low[k] += pair(left[k / 2] + i) * pair(right[k % 2] + i);
-            high[k] += pair(left[k / 2] + i + 2) * pair(right[k % 2] + i + 2);
+            for (std::size_t l = 0; l < m; ++l)
+                parts[k][l] += vector<width>(left[k / 2] + i + l * width) * vector<width>(right[k % 2] + i + l * width);
         }
     }
     std::array<double, 2 * rows> sums{};
     for (std::size_t k = 0; k < 2 * rows; ++k) {
-        Pair const both = low[k] + high[k];
-        sums[k] = both[0] + both[1];
+        auto part = [&](std::size_t l) { return parts[k][l / width][l % width]; };
+        sums[k] = (part(0) + part(2)) + (part(1) + part(3));
         for (std::size_t rest = i; rest < n; ++rest) sums[k] += left[k / 2][rest] * right[k % 2][rest];
     }
     return sums;
+}
+
+template <std::size_t width>
+BAM_INLINE void add_gram_by(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n) {
+    auto column = [&](std::size_t i) { return columns + i * stride; };
+    for (std::size_t j = 0; j + 1 < d; j += 2) {
+        std::size_t i = j;
+        for (; i + 1 < d; i += 2) {
+            auto const block = gram_block<width, 2>(column(i), column(j), stride, n);
+            sums[i + d * j] += block[0];
+            if (i > j) sums[i + d * (j + 1)] += block[1];
+            sums[i + 1 + d * j] += block[2];
+            sums[i + 1 + d * (j + 1)] += block[3];
+        }
+        if (i == d) continue;
+        auto const block = gram_block<width, 1>(column(i), column(j), stride, n);
+        sums[i + d * j] += block[0];
+        sums[i + d * (j + 1)] += block[1];
+    }
+    if (d % 2 == 1) sums[d * d - 1] += gram_block<width, 1>(column(d - 1), column(d - 1), 0, n)[0];
+}
+
+// Not by BAM_WIDE: four numbers side by side stand in memory where the processor has no register for them.
+#ifdef BAM_HAS_WIDE
+[[gnu::target("avx2")]] void widest_add_gram(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n) {
+    add_gram_by<4>(sums, columns, stride, d, n);
+}
+[[gnu::target("default")]]
+#endif
+void widest_add_gram(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n) {
+    add_gram_by<2>(sums, columns, stride, d, n);
 }
 
 }  // namespace
@@ -107,32 +139,17 @@ BAM_WIDE void sum_products(double* out, bool adds, std::span<Summand const> summ
 }
 
 void add_gram(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n) {
-    auto column = [&](std::size_t i) { return columns + i * stride; };
-    for (std::size_t j = 0; j + 1 < d; j += 2) {
-        std::size_t i = j;
-        for (; i + 1 < d; i += 2) {
-            auto const block = gram_block<2>(column(i), column(j), stride, n);
-            sums[i + d * j] += block[0];
-            if (i > j) sums[i + d * (j + 1)] += block[1];
-            sums[i + 1 + d * j] += block[2];
-            sums[i + 1 + d * (j + 1)] += block[3];
-        }
-        if (i == d) continue;
-        auto const block = gram_block<1>(column(i), column(j), stride, n);
-        sums[i + d * j] += block[0];
-        sums[i + d * (j + 1)] += block[1];
-    }
-    if (d % 2 == 1) sums[d * d - 1] += gram_block<1>(column(d - 1), column(d - 1), 0, n)[0];
+    widest_add_gram(sums, columns, stride, d, n);
 }
 
 double sum(double const* x, std::size_t n) {
-    Pair low{}, high{};
+    Vector<2>::Type low{}, high{};
     std::size_t i = 0;
     for (; i + 4 <= n; i += 4) {
-        low += pair(x + i);
-        high += pair(x + i + 2);
+        low += vector<2>(x + i);
+        high += vector<2>(x + i + 2);
     }
-    Pair const both = low + high;
+    Vector<2>::Type const both = low + high;
     double sum = both[0] + both[1];
     for (; i < n; ++i) sum += x[i];
     return sum;

@@ -10,6 +10,7 @@
 
 #include "block_sampler.hpp"
 #include "kernels.hpp"
+#include "wide.hpp"
 
 namespace bam {
 namespace {
@@ -113,40 +114,64 @@ class SweepSampler : public BlockSampler {
     }
 
     /// Takes what step t + 1 handed down into S and r of step t, and leaves what step t hands down to t - 1.
-    void step_back(std::size_t t, Chunk const& chunk) {
+    BAM_WIDE void step_back(std::size_t t, Chunk const& chunk) {
         std::size_t const lanes = grid_.lanes(t);
         std::size_t const cell = grid_.offsets[t];
         std::size_t const local = cell - chunk.first_cell;
         std::size_t const width = grid_.sequences;
         for (std::size_t i = 0; i < plan_.states.size(); ++i) {
-            double* __restrict r = linear(i) + cell;
-            double* __restrict g = carry_linear_.data() + i * width;
-            for (std::size_t lane = 0; lane < lanes; ++lane) g[lane] = r[lane] += g[lane];
+            take_in(linear(i) + cell, carry_linear_.data() + i * width, lanes);
         }
         // g = r - S u, then both go through the coefficients.
         for (std::size_t p = 0; p < pairs_.size(); ++p) {
             auto const [i, j] = pairs_[p];
-            double* __restrict s = information(p) + cell;
-            double* __restrict handed_down = carry_information_.data() + p * width;
-            double* __restrict gi = carry_linear_.data() + i * width;
-            double* __restrict gj = carry_linear_.data() + j * width;
+            double* s = information(p) + cell;
+            double* handed_down = carry_information_.data() + p * width;
+            double* gi = carry_linear_.data() + i * width;
             double const* ui = at(plan_.states[i].input, local);
             double const* uj = at(plan_.states[j].input, local);
             double const* ci = at(plan_.states[i].coefficient, local);
             double const* cj = at(plan_.states[j].coefficient, local);
-            for (std::size_t lane = 0; lane < lanes; ++lane) {
-                s[lane] += handed_down[lane];
-                handed_down[lane] = ci[lane] * cj[lane] * s[lane];
+            if (i == j) {
+                hand_down(s, handed_down, ci, gi, ui, lanes);
+            } else {
+                hand_down(s, handed_down, ci, cj, gi, uj, carry_linear_.data() + j * width, ui, lanes);
             }
-            for (std::size_t lane = 0; lane < lanes; ++lane) gi[lane] -= s[lane] * uj[lane];
-            if (i == j) continue;
-            for (std::size_t lane = 0; lane < lanes; ++lane) gj[lane] -= s[lane] * ui[lane];
         }
         for (std::size_t i = 0; i < plan_.states.size(); ++i) {
             double const* c = at(plan_.states[i].coefficient, local);
-            double* __restrict g = carry_linear_.data() + i * width;
-            for (std::size_t lane = 0; lane < lanes; ++lane) g[lane] *= c[lane];
+            multiply(carry_linear_.data() + i * width, c, lanes);
         }
+    }
+
+    /// r += g, g = r
+    static void take_in(double* __restrict r, double* __restrict g, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) g[i] = r[i] += g[i];
+    }
+
+    /// One pair of states, i = j. Functions of their own, since only of arguments compilers believe that they do not overlap.
+    static void hand_down(double* __restrict s, double* __restrict handed_down, double const* c, double* __restrict g, double const* u,
+                          std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) {
+            s[i] += handed_down[i];
+            handed_down[i] = c[i] * c[i] * s[i];
+            g[i] -= s[i] * u[i];
+        }
+    }
+
+    /// i != j
+    static void hand_down(double* __restrict s, double* __restrict handed_down, double const* ci, double const* cj, double* __restrict gi,
+                          double const* uj, double* __restrict gj, double const* ui, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) {
+            s[i] += handed_down[i];
+            handed_down[i] = ci[i] * cj[i] * s[i];
+            gi[i] -= s[i] * uj[i];
+            gj[i] -= s[i] * ui[i];
+        }
+    }
+
+    static void multiply(double* __restrict out, double const* a, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) out[i] *= a[i];
     }
 
     /// Where a step begins; zeros for what is zero by structure.
@@ -161,7 +186,7 @@ class SweepSampler : public BlockSampler {
         }
     }
 
-    void step_forward(std::size_t t, std::size_t local, NormalSource& normals) {
+    BAM_WIDE void step_forward(std::size_t t, std::size_t local, NormalSource& normals) {
         std::size_t const lanes = grid_.lanes(t);
         std::size_t const width = grid_.sequences;
         std::size_t const states = plan_.states.size();
