@@ -74,6 +74,24 @@ TEST_CASE("a Gram matrix is added to the lower triangle, for any number of colum
     }
 }
 
+TEST_CASE("a Gram matrix is summed in four parts, whatever the registers of the processor hold") {
+    std::size_t const n = 15;
+    std::vector<double> columns = numbers(3 * n, 3);
+    for (double& x : columns) x /= 7;  // so that the order of a sum shows
+    std::vector<double> sums(9);
+    add_gram(sums.data(), columns.data(), n, 3, n);
+    for (std::size_t j = 0; j < 3; ++j) {
+        for (std::size_t i = j; i < 3; ++i) {
+            auto product = [&](std::size_t k) { return columns[i * n + k] * columns[j * n + k]; };
+            double parts[4]{};
+            for (std::size_t k = 0; k < 12; ++k) parts[k % 4] += product(k);
+            double expected = (parts[0] + parts[2]) + (parts[1] + parts[3]);
+            for (std::size_t k = 12; k < n; ++k) expected += product(k);
+            CHECK(sums[i + 3 * j] == expected);
+        }
+    }
+}
+
 TEST_CASE("a sum takes every number once") {
     std::vector<double> const x = numbers(13, 2);
     double expected = 0;
