@@ -71,7 +71,8 @@ BAM_INLINE void sum_some(double* out, std::span<Summand const> summands, double 
 /// `width`: how many numbers a register of the processor holds; the bits do not depend on it.
 template <std::size_t width, std::size_t rows>
 BAM_INLINE std::array<double, 2 * rows> gram_block(double const* a, double const* b, std::size_t stride, std::size_t n) {
-    double const* const left[] = {a, a + (rows - 1) * stride};
+    std::array<double const*, rows> left;
+    for (std::size_t i = 0; i < rows; ++i) left[i] = a + i * stride;
     double const* const right[] = {b, b + stride};
     constexpr std::size_t m = 4 / width;  // registers for a sum's four parts
     typename Vector<width>::Type parts[2 * rows][m]{};
@@ -92,34 +93,33 @@ BAM_INLINE std::array<double, 2 * rows> gram_block(double const* a, double const
 }
 
 template <std::size_t width>
-BAM_INLINE void add_gram_by(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n) {
+BAM_INLINE void add_gram_by(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n, bool needs_last) {
     auto column = [&](std::size_t i) { return columns + i * stride; };
     for (std::size_t j = 0; j + 1 < d; j += 2) {
+        auto add = [&](std::size_t i, auto const& block) {
+            for (std::size_t k = 0; k < block.size(); ++k) {
+                std::size_t const row = i + k / 2, col = j + k % 2;
+                if (row >= col) sums[row + d * col] += block[k];
+            }
+        };
+        // An odd number of rows ends with three.
         std::size_t i = j;
-        for (; i + 1 < d; i += 2) {
-            auto const block = gram_block<width, 2>(column(i), column(j), stride, n);
-            sums[i + d * j] += block[0];
-            if (i > j) sums[i + d * (j + 1)] += block[1];
-            sums[i + 1 + d * j] += block[2];
-            sums[i + 1 + d * (j + 1)] += block[3];
-        }
-        if (i == d) continue;
-        auto const block = gram_block<width, 1>(column(i), column(j), stride, n);
-        sums[i + d * j] += block[0];
-        sums[i + d * (j + 1)] += block[1];
+        for (; i < d && i + 3 != d; i += 2) add(i, gram_block<width, 2>(column(i), column(j), stride, n));
+        if (i < d) add(i, gram_block<width, 3>(column(i), column(j), stride, n));
     }
-    if (d % 2 == 1) sums[d * d - 1] += gram_block<width, 1>(column(d - 1), column(d - 1), 0, n)[0];
+    if (d % 2 == 1 && needs_last) sums[d * d - 1] += gram_block<width, 1>(column(d - 1), column(d - 1), 0, n)[0];
 }
 
 // Not by BAM_WIDE: four numbers side by side stand in memory where the processor has no register for them.
 #ifdef BAM_HAS_WIDE
-[[gnu::target("avx2")]] void widest_add_gram(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n) {
-    add_gram_by<4>(sums, columns, stride, d, n);
+[[gnu::target("avx2")]] void widest_add_gram(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n,
+                                             bool needs_last) {
+    add_gram_by<4>(sums, columns, stride, d, n, needs_last);
 }
 [[gnu::target("default")]]
 #endif
-void widest_add_gram(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n) {
-    add_gram_by<2>(sums, columns, stride, d, n);
+void widest_add_gram(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n, bool needs_last) {
+    add_gram_by<2>(sums, columns, stride, d, n, needs_last);
 }
 
 }  // namespace
@@ -138,8 +138,8 @@ BAM_WIDE void sum_products(double* out, bool adds, std::span<Summand const> summ
     }
 }
 
-void add_gram(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n) {
-    widest_add_gram(sums, columns, stride, d, n);
+void add_gram(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n, bool needs_last) {
+    widest_add_gram(sums, columns, stride, d, n, needs_last);
 }
 
 double sum(double const* x, std::size_t n) {

@@ -20,7 +20,8 @@ struct Summand {
 void sum_products(double* out, bool adds, std::span<Summand const> summands, double const* const* at, std::size_t n);
 
 /// sums[i + d j] += column i ' column j for j <= i < d: the lower triangle of a Gram matrix. Column i begins at columns + i * stride.
-void add_gram(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n);
+/// Without `needs_last`, the last number of the diagonal may be left out.
+void add_gram(double* sums, double const* columns, std::size_t stride, std::size_t d, std::size_t n, bool needs_last = true);
 
 /// The sum of n numbers.
 double sum(double const* x, std::size_t n);

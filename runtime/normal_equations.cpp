@@ -82,7 +82,8 @@ void NormalEquations::accumulate() {
 
 void NormalEquations::add_rows(Sum& sum, PassRunner const& runner, std::size_t n) {
     auto const k = static_cast<std::size_t>(sum.moments.rows());
-    for (std::uint32_t start : sum.starts) add_gram(sum.moments.data(), runner.at(start), runner.capacity(), k, n);
+    // Nobody asks for the square of the offset.
+    for (std::uint32_t start : sum.starts) add_gram(sum.moments.data(), runner.at(start), runner.capacity(), k, n, !sum.has_offset);
 }
 
 void NormalEquations::scatter(Sum const& sum, double precision) {

@@ -257,7 +257,7 @@ void PassRunner::scan(Instruction const& instruction, Chunk const& chunk, std::v
         c += coefficient == Extent::Cell ? width : (coefficient == Extent::Time ? 1 : 0);
         u += width;
     }
-    std::copy_n(previous, width, carry.data());
+    if (chunk.last_step < grid_.steps) std::copy_n(previous, width, carry.data());
 }
 
 }  // namespace bam

@@ -68,8 +68,12 @@ TEST_CASE("a Gram matrix is added to the lower triangle, for any number of colum
                     for (std::size_t k = 0; k < n; ++k) expected[i + d * j] += columns[i * stride + k] * columns[j * stride + k];
                 }
             }
+            std::vector<double> without_last = sums;
             add_gram(sums.data(), columns.data(), stride, d, n);
             CHECK(sums == expected);
+            add_gram(without_last.data(), columns.data(), stride, d, n, false);
+            without_last.back() = expected.back();
+            CHECK(without_last == expected);
         }
     }
 }
