@@ -289,6 +289,7 @@ void run_map(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions cons
 void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, ProgressCallback const& progress,
                      std::stop_token const& stop) {
     Problem const& problem = prepared.table->problem;
+    auto const begin = std::chrono::steady_clock::now();
     or_explain(prepared, [&] {
         ExpectationPlan const expectations = prepared.program->compiled.expectations(drawn_outputs(problem));
         MeanField field(problem, expectations, options.by_orbits);
@@ -316,6 +317,7 @@ void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOpti
             draws.run.notes.emplace_back("linear response needs an optimum: LR_sd is left out");
         if (stop.stop_requested() && climbed.ending == ClimbEnding::Converged)
             draws.run.notes.emplace_back("interrupted: LR_sd is there for some quantities only");
+        climbed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         parts.factors = factors_json(field, recorder);
         parts.run = std::move(draws.run);
         parts.run.chains.front().sampling_seconds = climbed.seconds;

@@ -1,12 +1,15 @@
 #include "linear_response.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <list>
 #include <thread>
 
+#include "block_sampler.hpp"
 #include "each_chain.hpp"
+#include "posterior_sampler.hpp"
 
 namespace bam {
 namespace {
@@ -14,6 +17,8 @@ namespace {
 constexpr std::size_t most_passes = 400;
 constexpr double settled = 1e-4;        ///< of the response, relative
 constexpr double relative_tilt = 0.05;  ///< shift aimed at, in sds
+constexpr double least_linear = 0.5;    ///< share of the sd under the factors that is of first order
+constexpr Eigen::Index sd_draws = 200;  ///< for that sd
 
 /// A variable as a term: its components are registers.
 TermPlan variable_term(Layout const& layout, std::uint32_t variable) {
@@ -24,6 +29,23 @@ TermPlan variable_term(Layout const& layout, std::uint32_t variable) {
         term.pass.registers.push_back({layout.variables[variable].extent, From::Variable, variable, c, 0, 0});
     }
     return term;
+}
+
+/// Sds of the recorder's columns under the factors, to the precision of a few draws.
+Eigen::ArrayXd sds_of_draws(MeanField const& field) {
+    PosteriorSampler const sampler(field);
+    Replica replica(field.problem(), 1, 1, {});
+    Recorder recorder(field.problem(), replica.inputs());
+    auto const width = static_cast<Eigen::Index>(recorder.columns().size());
+    Eigen::ArrayXXd draws(width, sd_draws);
+    State state;
+    for (Eigen::Index i = 0; i < sd_draws; ++i) {
+        sampler.draw(1, static_cast<std::uint64_t>(i), state);
+        replica.set_state(state);
+        recorder.record(replica.state(), draws.col(i).data());
+    }
+    draws.colwise() -= draws.rowwise().mean().eval();
+    return (draws.square().rowwise().sum() / static_cast<double>(sd_draws - 1)).sqrt();
 }
 
 /// Whether E[term] is the term at the means: of fitted means always.
@@ -39,6 +61,9 @@ class Responses {
         : problem_(problem), expectations_(expectations), optimum_(optimum), recorder_(recorder) {
         Layout const& layout = problem.plan.layout;
         for (std::size_t k = 0; k < recorder.columns().size(); ++k) targets_.push_back(target(k, layout));
+        MeanField field(problem, expectations);
+        field.set_posterior(optimum);
+        sds_ = sds_of_draws(field);
     }
 
     std::size_t size() const { return targets_.size(); }
@@ -50,7 +75,7 @@ class Responses {
         for (TermPlan const& term : terms_) terms.push_back(&term);
         MeanField field(problem_, expectations_, true, terms);
         for (std::size_t k = first; k < targets_.size() && !stop.stop_requested() && !failed.stop_requested(); k += stride)
-            out[k] = response(field, targets_[k], stop);
+            out[k] = response(field, targets_[k], sds_[static_cast<Eigen::Index>(k)], stop);
     }
 
   private:
@@ -137,18 +162,27 @@ class Responses {
         return is_settled ? value : std::numeric_limits<double>::quiet_NaN();
     }
 
-    /// Sd of g.
-    double response(MeanField& field, Target const& target, std::stop_token const& stop) const {
+    /// Sd of g, whose sd under the factors is `own`.
+    double response(MeanField& field, Target const& target, double own, std::stop_token const& stop) const {
         constexpr double none = std::numeric_limits<double>::quiet_NaN();
         if (target.kind == Kind::None) return none;
         field.set_posterior(optimum_);
         double const before = mean(field, target);
         double const sd = factor_sd(field, target, before);
-        if (sd == 0) return 0;
+        if (sd == 0 && own == 0) return 0;
         if (!(sd > 0)) return none;
+        // A product of factors that are all near 0 hardly moves with any one of them: what it varies by is of second order, and a tilt that
+        // moved it by a share of that would be no small one.
+        if (target.kind == Kind::Term && !(sd > least_linear * own)) return none;
         double const epsilon = relative_tilt / sd;
-        double const up = tilted_mean(field, target, epsilon, before, stop);
-        double const down = tilted_mean(field, target, -epsilon, before, stop);
+        double up = 0, down = 0;
+        try {
+            up = tilted_mean(field, target, epsilon, before, stop);
+            down = tilted_mean(field, target, -epsilon, before, stop);
+        } catch (NumericalTrouble const&) {  // a tilted density need not have an integral
+            tilt(field, target, 0);
+            return none;
+        }
         double const variance = (up - down) / (2 * epsilon);
         if (!(variance > 0)) return none;  // also where it did not settle
         double const response = target.kind == Kind::Scale ? std::sqrt(variance) * slope(target) : std::sqrt(variance);
@@ -177,6 +211,7 @@ class Responses {
     std::vector<void const*> keys_;
     std::list<TermPlan> terms_;
     std::vector<Target> targets_;
+    Eigen::ArrayXd sds_;  ///< of the columns under the factors
 };
 
 }  // namespace
