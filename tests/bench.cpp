@@ -1,10 +1,11 @@
 // Ratios that a run of this program measures: growth of a sweep with the length of the sequences, a sweep against the Gram products that it
-// cannot avoid, memory per step, allocations per sweep. `bam_bench [seconds per figure]`
+// cannot avoid, memory per step, allocations per sweep. `bam_bench [seconds per figure]`. Of the variational backend: bench_vi.cpp.
+#include "bench.hpp"
+
 #include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <Eigen/Core>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 
@@ -14,51 +15,8 @@
 namespace {
 
 using namespace bam;
-using Clock = std::chrono::steady_clock;
-
-double seconds_per_figure = 0.5;
-
-/// Median time of one call, in seconds, over as many calls as fit.
-template <class F>
-double time_of(F f) {
-    std::vector<double> times;
-    auto const begin = Clock::now();
-    do {
-        auto const start = Clock::now();
-        f();
-        times.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-    } while (times.size() < 5 || std::chrono::duration<double>(Clock::now() - begin).count() < seconds_per_figure);
-    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-    return times[times.size() / 2];
-}
-
-constexpr char const* model = R"(
-dims { sequence seq; time t; feat; out; unit = 3 }
-data { x[seq, t, feat]; y[seq, t, out] missing }
-param {
-  W_k[unit, feat] ~ normal(0, 1)
-  W_q[unit, feat] ~ normal(0, 1)
-  W_v[out, feat]  ~ normal(0, 1)
-  a[t > 0]        ~ normal(0.8, 0.2)
-  sigma           ~ half_cauchy(1)
-}
-state { k = W_k * x[t]; q = W_q * x[t]; v = W_v * x[t]; h[t] = a[t] * h[t-1] + k * v' }
-observe { y[t] ~ normal(h[t]' * q, sigma) }
-table { seq = seq; t = t; feat = [one = 1, x1, x2, x3]; out = [y1, y2] }
-)";
-
-std::string table(std::size_t sequences, std::size_t steps) {
-    std::string text = "seq,t,x1,x2,x3,y1,y2\n";
-    Stream stream(1, 1, 1, 1);
-    for (std::size_t s = 0; s < sequences; ++s) {
-        for (std::size_t t = 0; t < steps; ++t) {
-            text += fmt::format("{},{}", s, t);
-            for (int k = 0; k < 5; ++k) text += fmt::format(",{:.4f}", stream.normal());
-            text += '\n';
-        }
-    }
-    return text;
-}
+using test::seconds_per_figure;
+using test::time_of;
 
 double resident_mib() {
     rusage usage{};
@@ -97,7 +55,7 @@ void growth() {
     double first_time = 0;
     std::size_t const lengths[] = {12, 100, 1000, 10000, 100000};
     for (std::size_t steps : lengths) {
-        auto const study = test::study(model, table(1, steps));
+        auto const study = test::study(test::attention_model, test::attention_table(1, steps));
         Replica replica(study->problem, 1, 1, {});
         replica.start(0);
         std::uint64_t index = 0;
@@ -119,7 +77,7 @@ void growth() {
 
 void against_gram() {
     std::size_t const sequences = 24, steps = 48;
-    auto const study = test::study(model, table(sequences, steps));
+    auto const study = test::study(test::attention_model, test::attention_table(sequences, steps));
     Replica replica(study->problem, 1, 1, {});
     replica.start(0);
     std::uint64_t index = 0;
