@@ -8,8 +8,8 @@
 //     # run: check --dump=parse %s
 //
 // %s is the case, %d its folder, both as seen from the folder of the stage, where it runs; %t is an empty folder that is gone afterwards.
-// `< FILE` gives standard input. Seconds, as in `0.12 s`, are printed as `%s s`, what rounding leaves as `worst %e`. Without such a line it
-// is `check %s`. A case whose name begins with fail_ fails in one run at least, and no other does. NAME.fixed is a case as well:
+// `< FILE` gives standard input. Seconds, as in `0.12 s`, are printed as `%s s`, what rounding leaves as `worst %e of`. Without such a line
+// it is `check %s`. A case whose name begins with fail_ fails in one run at least, and no other does. NAME.fixed is a case as well:
 // fail_NAME.bam with the advice taken. It must not fail, and it has no expected file.
 
 #include <algorithm>
@@ -117,7 +117,7 @@ Result run_case(fs::path const& path, std::string const& program, fs::path const
     result.text = std::regex_replace(result.text, std::regex(R"(\b[0-9]+\.[0-9]{2} s\b)"), "%s s");
     result.text = std::regex_replace(result.text, std::regex(R"(("seconds": )[-+.e0-9]+)"), "$1%s");
     // And by how much rounding breaks an identity.
-    result.text = std::regex_replace(result.text, std::regex(R"(\bworst [-+.e0-9]+)"), "worst %e");
+    result.text = std::regex_replace(result.text, std::regex(R"(\bworst [-+.e0-9]+ of )"), "worst %e of ");
     fs::remove_all(scratch);
     if (!result.complaint.empty()) return result;
     bool const should_fail = path.filename().string().starts_with("fail_") && !is_fixed(path);
