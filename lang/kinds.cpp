@@ -2,6 +2,7 @@
 // Codes of this file:
 //   BAM0131  a prior whose family does not fit the use
 //   BAM0132  a scale used in two ways
+//   BAM0133  a spread of another shape or sign
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -113,6 +114,11 @@ class Kinds {
         if (!of_scale && uses.empty()) return;  // a block
         Spread const spread = uses.empty() ? spread_of(of_scale->distribution->family) : uses.front().spread;
         model_.symbols[symbol].kind = SymbolKind::Scale;
+        if (model_.symbols[symbol].learnt_from.value_or(1) <= 0) {
+            workspace_.error(133, own.front()->statement->rhs.span, "a spread must be greater than 0", "it starts here",
+                             {hint("learn(1)")});
+            return;
+        }
         for (SpreadUse const& use : uses) {
             if (use.spread != spread) return refuse_second_use(symbol, uses.front(), use);
         }

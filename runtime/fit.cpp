@@ -321,7 +321,7 @@ void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOpti
         parts.factors = factors_json(field, recorder);
         parts.run = std::move(draws.run);
         parts.run.chains.front().sampling_seconds = climbed.seconds;
-        parts.run.chains.front().is_interrupted = climbed.ending == ClimbEnding::Stopped;
+        parts.run.chains.front().is_interrupted = stop.stop_requested();
         parts.climb = std::move(climbed);
     });
 }

@@ -12,6 +12,8 @@ namespace bam {
 namespace {
 
 constexpr std::size_t short_passes = 20;
+constexpr double rounding = 1e-14;  ///< of the ELBO, relative
+constexpr double most_left = 1e-3;  ///< nats between the end of a climb and its optimum, by extrapolation
 
 }  // namespace
 
@@ -47,7 +49,14 @@ Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress c
     if (!best.covariances.empty()) field.set_posterior(best);
     auto has_converged = [&] {
         std::size_t const n = result.trace.size();
-        return n > 1 && std::abs(result.trace[n - 1] - result.trace[n - 2]) <= options.tolerance * (1 + std::abs(result.trace[n - 1]));
+        if (n < 3) return false;
+        double const scale = 1 + std::abs(result.trace[n - 1]);
+        double const rise = result.trace[n - 1] - result.trace[n - 2];
+        double const last = result.trace[n - 2] - result.trace[n - 3];
+        if (rise <= rounding * scale) return true;
+        // A slow climb rises little in one pass and much in all of those to come: what is left of a geometric sequence.
+        double const ratio = rise / last;
+        return rise <= options.tolerance * scale && ratio < 1 && rise * ratio / (1 - ratio) <= most_left;
     };
     while (true) {
         if (has_converged()) {

@@ -17,7 +17,7 @@ struct VariationalOptions {
     std::size_t starts = 8;  ///< that compete where there may be several modes
     bool starts_from_prior = false;
     std::optional<State> start;  ///< the only one, if there is one
-    double tolerance = 1e-9;     ///< of the change of the ELBO in one pass, relative to it
+    double tolerance = 1e-9;     ///< of the change of the ELBO in one pass, relative to it; and 1e-3 nats at most may be left to climb
     std::size_t max_passes = 10000;
     std::uint64_t seed = 1;
     bool moves_orbits = true;
