@@ -59,11 +59,16 @@ struct Conditional {
     std::vector<Readout> readouts;            ///< of Sweep
 };
 
-/// variance | rest of a scale: the factors whose spread it is.
+/// variance | rest of a scale: the factors of whose spread it is a part.
 struct ScaleConditional {
+    /// A factor, and which part of its spread the scale is.
+    struct Use {
+        std::uint32_t factor = 0;
+        std::uint32_t part = 0;
+    };
     SymbolId scale = 0;
-    Spread spread = Spread::Sd;
-    std::vector<std::uint32_t> factors;
+    SpreadKind spread = SpreadKind::Sd;
+    std::vector<Use> uses;
     std::vector<std::uint32_t> priors;  ///< indices into Model::scale_priors
 };
 

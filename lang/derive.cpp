@@ -170,7 +170,7 @@ class Deriver {
         for (std::uint32_t f : factors) {
             conditional.contributions.push_back(contribution(symbol, f));
             Factor const& factor = model_.factors[f];
-            if (factor.spread != Spread::Covariance) continue;
+            if (!factor.has_covariance()) continue;
             if (conditional.contributions.back().is_prior) {
                 if (!is_partial(factor)) continue;
                 Diagnostic d{
@@ -242,7 +242,7 @@ class Deriver {
 
     bool is_correlated(std::uint32_t f, DimId dim) const {
         Factor const& factor = model_.factors[f];
-        return factor.spread == Spread::Covariance && model_.symbols[factor.target].dims.back() == dim;
+        return factor.has_covariance() && model_.symbols[factor.target].dims.back() == dim;
     }
 
     // ---- blocks over time inside a recurrence ----
@@ -368,14 +368,16 @@ class Deriver {
         result.scale = symbol;
         for (std::uint32_t f = 0; f < model_.factors.size(); ++f) {
             Factor const& factor = model_.factors[f];
-            if (factor.spread == Spread::Flat || !mentions(model_, factor.scale, {Op::Param, symbol, 0})) continue;
-            result.spread = factor.spread;
-            result.factors.push_back(f);
+            for (std::uint32_t part = 0; part < factor.spread.size(); ++part) {
+                if (!mentions(model_, factor.spread[part].value, {Op::Param, symbol, 0})) continue;
+                result.spread = factor.spread[part].kind;
+                result.uses.push_back({f, part});
+            }
         }
         for (std::uint32_t p = 0; p < model_.scale_priors.size(); ++p) {
             if (model_.scale_priors[p].scale != symbol) continue;
             result.priors.push_back(p);
-            if (result.factors.empty()) result.spread = model_.scale_priors[p].spread;
+            if (result.uses.empty()) result.spread = model_.scale_priors[p].spread;
         }
         return result;
     }

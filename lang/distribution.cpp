@@ -20,22 +20,6 @@ using tree::Expr;
 using tree::ExprKind;
 using Family = Distribution::Family;
 
-/// A distribution with positive numbers as arguments.
-struct ScaleFamilyRow {
-    char const* name;
-    Family family;
-    std::vector<std::string> arguments;
-};
-
-std::vector<ScaleFamilyRow> const& scale_families() {
-    static std::vector<ScaleFamilyRow> const rows{{"flat", Family::Flat, {}},
-                                                  {"half_cauchy", Family::HalfCauchy, {"scale"}},
-                                                  {"half_normal", Family::HalfNormal, {"scale"}},
-                                                  {"inverse_gamma", Family::InverseGamma, {"shape", "scale"}},
-                                                  {"gamma", Family::Gamma, {"shape", "rate"}}};
-    return rows;
-}
-
 /// What other languages call a distribution. {0}, {1} are its arguments as written.
 struct Translation {
     char const* name;
@@ -54,21 +38,24 @@ constexpr std::array translations{
     Translation{"uniform", 2, "flat()"},
     Translation{"cauchy", 2, "half_cauchy({1})"},
     Translation{"half_cauchy", 2, "half_cauchy({1})"},
+    Translation{"double_exponential", 2, "laplace({0}, {1})"},
+    Translation{"ddexp", 2, "laplace({0}, 1 / {1})"},
+    Translation{"dexp", 1, "exponential({0})"},
     Translation{"half_normal", 2, "half_normal({1})"},
     Translation{"dflat", 0, "flat()"},
 };
 
 struct SpreadName {
     char const* name;
-    Spread spread;
+    SpreadKind spread;
     std::vector<std::string> others;  ///< what else it is called
 };
 
 std::vector<SpreadName> const& spread_names() {
-    static std::vector<SpreadName> const names{{"sd", Spread::Sd, {"sigma", "std", "scale", "stddev"}},
-                                               {"var", Spread::Variance, {"variance", "sigma2"}},
-                                               {"precision", Spread::Precision, {"tau", "prec", "inverse_variance"}},
-                                               {"cov", Spread::Covariance, {"covariance", "Sigma"}}};
+    static std::vector<SpreadName> const names{{"sd", SpreadKind::Sd, {"sigma", "std", "scale", "stddev"}},
+                                               {"var", SpreadKind::Variance, {"variance", "sigma2"}},
+                                               {"precision", SpreadKind::Precision, {"tau", "prec", "inverse_variance"}},
+                                               {"cov", SpreadKind::Covariance, {"covariance", "Sigma"}}};
     return names;
 }
 
@@ -84,6 +71,9 @@ class Reading {
             return std::nullopt;
         }
         if (call_.text == "normal") return normal();
+        if (call_.text == "student_t") return student_t();
+        if (call_.text == "laplace") return laplace();
+        if (call_.text == "horseshoe") return horseshoe();
         if (call_.text == "laplace_position") return laplace_position();
         if (call_.text == "learn") return learn();
         for (ScaleFamilyRow const& row : scale_families()) {
@@ -116,7 +106,7 @@ class Reading {
     }
 
     static std::vector<std::string> known_names() {
-        std::vector<std::string> names{"normal"};
+        std::vector<std::string> names{"normal", "student_t", "laplace", "horseshoe"};
         for (ScaleFamilyRow const& row : scale_families()) names.emplace_back(row.name);
         names.emplace_back("laplace_position");
         names.emplace_back("learn");
@@ -147,7 +137,7 @@ class Reading {
                 continue;
             }
             bool const is_good = position == 0   ? set_mean(result, arg, arg)
-                                 : position == 1 ? set_spread(result, Spread::Sd, arg, arg)
+                                 : position == 1 ? set_spread(result, SpreadKind::Sd, arg, arg)
                                                  : false;
             if (position > 1)
                 workspace_.error(121, call_.span, "normal takes a mean and a spread", fmt::format("{} arguments", call_.args.size()));
@@ -184,7 +174,7 @@ class Reading {
         return is_first;
     }
 
-    bool set_spread(Distribution& result, Spread spread, Expr const& scale, Expr const& arg) {
+    bool set_spread(Distribution& result, SpreadKind spread, Expr const& scale, Expr const& arg) {
         if (result.scale) workspace_.error(121, arg.span, "a second spread").labels.push_back({result.scale_span, "the first"});
         bool const is_first = !result.scale;
         result.spread = spread;
@@ -230,18 +220,61 @@ class Reading {
         auto const args = arguments(row.arguments);
         if (!args) return std::nullopt;
         Distribution result;
-        result.family = row.family;
+        result.family = row.family == ScaleFamily::Flat ? Family::Flat : Family::Scale;
+        result.row = &row;
         result.span = call_.span;
-        std::array<double, 2> numbers{};
+        std::vector<double> numbers;
+        if (row.first > 0) numbers.push_back(row.first);
         bool is_good = true;
-        for (std::size_t i = 0; i < args->size(); ++i) {
-            auto const number = positive(*(*args)[i]);
+        for (Expr const* arg : *args) {
+            auto const number = positive(*arg);
             is_good = is_good && number.has_value();
-            numbers[i] = number.value_or(1);
+            numbers.push_back(number.value_or(1));
         }
+        numbers.resize(2, 0);
         result.first = numbers[0];
         result.second = numbers[1];
         return is_good ? std::optional(result) : std::nullopt;
+    }
+
+    // ---- normals whose spread has a part of its own for each entry (math.md, 7b) ----
+
+    Distribution local_normal(Expr const& scale, Distribution::Local local) const {
+        Distribution result;
+        result.span = call_.span;
+        result.scale = &scale;
+        result.scale_span = scale.span;
+        result.local = local;
+        return result;
+    }
+
+    /// normal(mean, scale / sqrt(w)), w ~ gamma(df / 2, df / 2).
+    std::optional<Distribution> student_t() {
+        auto const args = arguments({"df", "mean", "scale"});
+        if (!args) return std::nullopt;
+        auto const df = positive(*(*args)[0]);
+        if (!df) return std::nullopt;
+        Distribution result = local_normal(*(*args)[2], {SpreadKind::Precision, ScaleFamily::Gamma, *df / 2, *df / 2});
+        result.mean = (*args)[1];
+        return result;
+    }
+
+    /// normal(mean, scale * sqrt(v)), v ~ exponential(1 / 2) (Andrews and Mallows 1974).
+    std::optional<Distribution> laplace() {
+        auto const args = arguments({"mean", "scale"});
+        if (!args) return std::nullopt;
+        Distribution result = local_normal(*(*args)[1], {SpreadKind::Variance, ScaleFamily::Exponential, 0.5, 0});
+        result.mean = (*args)[0];
+        return result;
+    }
+
+    /// normal(0, scale * s), s ~ half_cauchy(1) (Carvalho, Polson and Scott 2010).
+    std::optional<Distribution> horseshoe() {
+        auto const args = arguments({"scale"});
+        if (!args) return std::nullopt;
+        Distribution result = local_normal(*(*args)[0], {SpreadKind::Sd, ScaleFamily::HalfStudentT, 1, 1});
+        result.mean_value = 0;
+        return result;
     }
 
     /// A number of the priors that --learn-hyper learns, and that is held otherwise.
@@ -276,6 +309,14 @@ class Reading {
 };
 
 }  // namespace
+
+std::vector<Expr const*> operands_of_spread(Expr const& expr) {
+    if (expr.kind != ExprKind::Multiply && expr.kind != ExprKind::ElementwiseMultiply) return {&expr};
+    std::vector<Expr const*> operands = operands_of_spread(expr.args[0]);
+    std::vector<Expr const*> const right = operands_of_spread(expr.args[1]);
+    operands.insert(operands.end(), right.begin(), right.end());
+    return operands;
+}
 
 std::optional<Distribution> read_distribution(Workspace& workspace, Expr const& rhs) { return Reading(workspace, rhs).run(); }
 

@@ -29,11 +29,12 @@ class Explainer {
         Symbol const& symbol = model_.symbols[scale.scale];
         std::string const name = notation_.declaration(scale.scale);
         line(0, fmt::format("{} | rest", name));
-        line(1, fmt::format("n = counting cells, S = sum of (mean - target)^2, over {}", targets(scale.factors)));
+        line(1, fmt::format("n = counting cells, S = sum of {}", squares(scale)));
         for (std::uint32_t p : scale.priors) {
             ScalePrior const& prior = model_.scale_priors[p];
             std::string const where = to_text(model_, prior.region);
-            line(1, fmt::format("prior {}{}", family(prior), where));
+            line(1, fmt::format("prior {}{}", prior.family == ScaleFamily::Flat ? "flat" : to_text(prior.family, prior.first, prior.second),
+                                where));
             line(1, conditional_of_scale(prior, symbol.name));
         }
         return text_;
@@ -48,24 +49,48 @@ class Explainer {
         return text;
     }
 
-    std::string targets(std::vector<std::uint32_t> const& factors) const {
-        std::string text;
-        for (std::uint32_t f : factors) text += (text.empty() ? "" : " and ") + notation_.declaration(model_.factors[f].target);
+    /// `(mean - target)^2, over y and z`, with the rest of the precision where the scale is a part of it.
+    std::string squares(ScaleConditional const& scale) {
+        bool const is_alone = std::all_of(scale.uses.begin(), scale.uses.end(),
+                                          [&](ScaleConditional::Use const& use) { return model_.factors[use.factor].spread.size() == 1; });
+        std::string text = is_alone ? "(mean - target)^2, over " : "";
+        for (std::size_t i = 0; i < scale.uses.size(); ++i) {
+            Factor const& factor = model_.factors[scale.uses[i].factor];
+            if (i > 0) text += " and ";
+            if (!is_alone) text += "(mean - target)^2" + precision(factor, scale.uses[i].part) + ", over ";
+            text += notation_.declaration(factor.target);
+        }
         return text;
+    }
+
+    /// ` * 1/sigma^2` for each part of a factor's precision but one.
+    std::string precision(Factor const& factor, std::size_t left_out) {
+        std::string text;
+        for (std::size_t part = 0; part < factor.spread.size(); ++part)
+            if (part != left_out) text += " * " + precision(factor.spread[part]);
+        return text;
+    }
+
+    std::string precision(SpreadPart const& part) {
+        std::string const scale = part.kind == SpreadKind::Covariance ? "cov" : notation_.text(part.value);
+        switch (part.kind) {
+            case SpreadKind::Sd: return model_.terms.is_constant(part.value, 1) ? "1" : fmt::format("1/{}^2", scale);
+            case SpreadKind::Variance: return fmt::format("1/{}", scale);
+            case SpreadKind::Precision: return scale;
+            case SpreadKind::Covariance: return "inv(cov)";
+        }
+        return "1";
     }
 
     /// Precision of a factor's cells.
     std::string precision(Factor const& factor) {
-        if (factor.spread == Spread::Flat) return "0";
-        std::string const scale = factor.spread == Spread::Covariance ? "cov" : notation_.text(factor.scale);
-        switch (factor.spread) {
-            case Spread::Sd: return model_.terms.is_constant(factor.scale, 1) ? "1" : fmt::format("1/{}^2", scale);
-            case Spread::Variance: return fmt::format("1/{}", scale);
-            case Spread::Precision: return scale;
-            case Spread::Covariance: return "inv(cov)";
-            case Spread::Flat: break;
+        if (factor.is_flat()) return "0";
+        std::string text;
+        for (SpreadPart const& part : factor.spread) {
+            std::string const one = precision(part);
+            if (one != "1" || factor.spread.size() == 1) text += (text.empty() ? "" : " * ") + one;
         }
-        return "0";
+        return text.empty() ? "1" : text;
     }
 
     void heading(Conditional const& conditional, std::string const& how) {
@@ -182,18 +207,7 @@ class Explainer {
         }
     }
 
-    static std::string family(ScalePrior const& prior) {
-        switch (prior.family) {
-            case ScaleFamily::Flat: return "flat";
-            case ScaleFamily::HalfCauchy: return fmt::format("half_cauchy({})", prior.first);
-            case ScaleFamily::HalfNormal: return fmt::format("half_normal({})", prior.first);
-            case ScaleFamily::InverseGamma: return fmt::format("inverse_gamma({}, {})", prior.first, prior.second);
-            case ScaleFamily::Gamma: return fmt::format("gamma({}, {})", prior.first, prior.second);
-        }
-        return "flat";
-    }
-
-    /// The name of the variable that makes a half-Cauchy two inverse gammas: one that the model does not use.
+    /// The name of the variable that makes a half-t two inverse gammas: one that the model does not use.
     std::string auxiliary() const {
         for (char const* const name : {"b", "g", "z", "b_", "g_"}) {
             bool const is_taken =
@@ -204,20 +218,27 @@ class Explainer {
     }
 
     std::string conditional_of_scale(ScalePrior const& prior, std::string const& name) const {
-        std::string const variance = prior.spread == Spread::Sd ? name + "^2" : (prior.spread == Spread::Precision ? "1/" + name : name);
+        std::string const variance =
+            prior.spread == SpreadKind::Sd ? name + "^2" : (prior.spread == SpreadKind::Precision ? "1/" + name : name);
         switch (prior.family) {
             case ScaleFamily::Flat: {
                 std::string const shape =
-                    prior.spread == Spread::Sd ? "(n - 1)/2" : (prior.spread == Spread::Variance ? "n/2 - 1" : "n/2 + 1");
+                    prior.spread == SpreadKind::Sd ? "(n - 1)/2" : (prior.spread == SpreadKind::Variance ? "n/2 - 1" : "n/2 + 1");
                 return fmt::format("{} | rest  ~  inverse_gamma({}, S/2)", variance, shape);
             }
-            case ScaleFamily::HalfCauchy:
+            case ScaleFamily::HalfStudentT: {
+                double const df = prior.first;
+                std::string const times = df == 1 ? "" : fmt::format("{}/", df);
                 return fmt::format(
-                    "{0} | rest, {2}  ~  inverse_gamma((n + 1)/2, 1/{2} + S/2),   {2} | {0}  ~  inverse_gamma(1, 1/{1}^2 + 1/({0}))",
-                    variance, prior.first, auxiliary());
+                    "{0} | rest, {1}  ~  inverse_gamma((n + {2})/2, {3}{1} + S/2),   {1} | {0}  ~  inverse_gamma({4}, 1/{5}^2 + {3}({0}))",
+                    variance, auxiliary(), df, times.empty() ? "1/" : times, (df + 1) / 2, prior.second);
+            }
             case ScaleFamily::HalfNormal:
                 return fmt::format("{} | rest  ~  generalised inverse Gaussian, x^((1 - n)/2 - 1) exp(-(x/{}^2 + S/x)/2)", variance,
                                    prior.first);
+            case ScaleFamily::Exponential:
+                return fmt::format("{} | rest  ~  generalised inverse Gaussian, x^((2 - n)/2 - 1) exp(-({} x + S/x)/2)", variance,
+                                   2 * prior.first);
             case ScaleFamily::InverseGamma:
             case ScaleFamily::Gamma:
                 return fmt::format("{} | rest  ~  inverse_gamma({} + n/2, {} + S/2)", variance, prior.first, prior.second);

@@ -4,7 +4,7 @@
 //   BAM0124  two observations of the same cells
 //   BAM0128  a mean of another shape
 //   BAM0129  a mean or a spread that changes with what its target does not change with
-//   BAM0130  a spread that is no number, data or parameter
+//   BAM0130  a spread that is no product of numbers, data and parameters
 //   BAM0133  a spread of another shape or sign
 //   BAM0134  a covariance
 //   BAM0135  missing cells that nothing predicts
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "workspace.hpp"
 
@@ -77,9 +78,10 @@ class Observing {
         auto const distribution = read_distribution(workspace_, s.rhs);
         has_failed_ = has_failed_ || !is_data;
         if (!is_data || !distribution) return;
-        if (distribution->family != Distribution::Family::Normal) {
-            workspace_.error(120, s.rhs.span, "an observation is normal", "its mean is what the model says",
-                             {"the outputs of a model are normal, in the units of the table section"});
+        bool const is_horseshoe = !distribution->mean && distribution->local;
+        if (distribution->family != Distribution::Family::Normal || is_horseshoe) {
+            workspace_.error(120, s.rhs.span, "an observation is normal, student_t or laplace", "its mean is what the model says",
+                             {"the outputs of a model are normal, student_t or laplace, in the units of the table section"});
             return;
         }
         auto const regions = read_regions(workspace_, s.lhs, name->id);
@@ -153,17 +155,14 @@ class Building {
         factor.is_observation = is_observation_;
         factor.span = stated_.statement->span;
         Term const target = terms.leaf(is_observation_ ? Op::Data : Op::Param, stated_.symbol, model_.axes_of(stated_.symbol));
-        factor.scale = terms.zero();
-        factor.spread = distribution.spread;
         if (distribution.family == Distribution::Family::Flat || distribution.family == Distribution::Family::Learn) {
-            factor.spread = Spread::Flat;
             factor.mean = terms.zero();
         } else {
             auto const mean = read_mean(distribution, target);
-            auto const scale = read_scale(distribution);
-            if (!mean || !scale) return std::nullopt;
+            auto const spread = read_spread(distribution);
+            if (!mean || !spread) return std::nullopt;
             factor.mean = *mean;
-            factor.scale = *scale;
+            factor.spread = *spread;
         }
         factor.residual = terms.add({factor.mean, terms.negate(target)});
         return factor;
@@ -225,9 +224,29 @@ class Building {
 
     // ---- spread ----
 
-    std::optional<Term> read_scale(Distribution const& distribution) {
-        Expr const& expr = *distribution.scale;
-        if (distribution.spread == Spread::Covariance) return covariance(expr);
+    std::optional<std::vector<SpreadPart>> read_spread(Distribution const& distribution) {
+        std::vector<SpreadPart> parts;
+        for (Expr const* operand : operands_of_spread(*distribution.scale)) {
+            auto const value = distribution.spread == SpreadKind::Covariance ? covariance(*distribution.scale) : read_part(*operand);
+            if (!value) return std::nullopt;
+            bool const is_twice =
+                std::any_of(parts.begin(), parts.end(), [&](SpreadPart const& part) { return part.value == *value && is_learnt(*value); });
+            if (is_twice) {
+                workspace_.error(130, operand->span, "a parameter stands twice in one spread", "its square has no conjugate prior");
+                return std::nullopt;
+            }
+            parts.push_back({distribution.spread, *value});
+            if (distribution.spread == SpreadKind::Covariance) break;
+        }
+        return parts;
+    }
+
+    bool is_learnt(Term value) const {
+        Node const& node = model_.terms[value];
+        return node.op == Op::Param && model_.symbols[static_cast<SymbolId>(node.payload)].kind == SymbolKind::Scale;
+    }
+
+    std::optional<Term> read_part(Expr const& expr) {
         if (expr.kind == ExprKind::List) {
             auto const term = literal_of(workspace_, expr, rest_);
             return term && are_positive(model_.literals[model_.terms[*term].payload], expr.span) ? term : std::nullopt;
@@ -241,7 +260,7 @@ class Building {
             return std::nullopt;
         }
         if ((node.op != Op::Data && node.op != Op::Param) || node.lag > 0) {
-            workspace_.error(130, expr.span, "a spread is a number, a parameter or data, and nothing computed", "",
+            workspace_.error(130, expr.span, "a spread is a product of numbers, parameters and data, and nothing else that is computed", "",
                              {"a column is transformed in the table section; the prior of a parameter says its scale"});
             return std::nullopt;
         }
@@ -306,8 +325,60 @@ class Building {
 
 void collect_observations(Workspace& workspace) { Observing(workspace).run(); }
 
+namespace {
+
+/// Makes a scale with an entry for each of the target's. Statements on several of its labels share it.
+class LocalScales {
+  public:
+    explicit LocalScales(Workspace& workspace) : workspace_(workspace), model_(workspace.model) {}
+
+    SpreadPart of(PriorStatement const& stated) {
+        Distribution::Local const& local = *stated.distribution->local;
+        auto const [known, is_new] = made_.try_emplace(stated.statement, static_cast<SymbolId>(model_.symbols.size()));
+        if (is_new) {
+            Symbol const target = model_.symbols[stated.symbol];
+            Symbol scale;
+            scale.kind = SymbolKind::Scale;
+            scale.name = free_name(target.name + "_local");
+            scale.span = stated.distribution->span;
+            scale.dims = target.dims;
+            scale.first_step = target.first_step;
+            scale.local_of = stated.symbol;
+            model_.symbols.push_back(scale);
+            Region whole;
+            whole.first_step = target.first_step;
+            model_.scale_priors.push_back(
+                {known->second, whole, local.kind, local.family, local.first, local.second, stated.distribution->span, {}});
+        }
+        return {local.kind, model_.terms.leaf(Op::Param, known->second, model_.axes_of(known->second))};
+    }
+
+  private:
+    /// The name, or with the first number from 2 that makes it free.
+    std::string free_name(std::string const& wanted) const {
+        auto const is_taken = [&](std::string const& name) {
+            return workspace_.find(name) != nullptr ||
+                   std::any_of(model_.symbols.begin(), model_.symbols.end(), [&](Symbol const& symbol) { return symbol.name == name; });
+        };
+        std::string name = wanted;
+        for (int k = 2; is_taken(name); ++k) name = fmt::format("{}{}", wanted, k);
+        return name;
+    }
+
+    Workspace& workspace_;
+    Model& model_;
+    std::map<Statement const*, SymbolId> made_;
+};
+
+}  // namespace
+
 void add_factors(Workspace& workspace) {
     Model& model = workspace.model;
+    LocalScales local_scales(workspace);
+    auto const add = [&](Factor factor, PriorStatement const& stated) {
+        if (stated.distribution->local) factor.spread.push_back(local_scales.of(stated));
+        model.factors.push_back(std::move(factor));
+    };
     for (PriorStatement const& stated : workspace.priors) {
         bool const is_scale = model.symbols[stated.symbol].kind == SymbolKind::Scale;
         if (!stated.distribution || stated.distribution->is_of_scale()) continue;
@@ -315,10 +386,10 @@ void add_factors(Workspace& workspace) {
             stated.distribution->family == Distribution::Family::Flat || stated.distribution->family == Distribution::Family::Learn;
         if (is_scale && is_free) continue;
         auto const factor = Building(workspace, stated, false).run();
-        if (factor && stated.is_chosen && !is_scale) model.factors.push_back(*factor);
+        if (factor && stated.is_chosen && !is_scale) add(*factor, stated);
     }
     for (PriorStatement const& stated : workspace.observations) {
-        if (auto const factor = Building(workspace, stated, true).run()) model.factors.push_back(*factor);
+        if (auto const factor = Building(workspace, stated, true).run()) add(*factor, stated);
     }
     for (std::uint32_t i = 0; i < model.factors.size(); ++i) {
         for (std::uint32_t later = i + 1; later < model.factors.size(); ++later) {

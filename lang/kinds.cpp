@@ -16,46 +16,8 @@ using Family = Distribution::Family;
 using tree::Expr;
 using tree::ExprKind;
 
-char const* name_of(Spread spread) {
-    switch (spread) {
-        case Spread::Sd: return "sd";
-        case Spread::Variance: return "var";
-        case Spread::Precision: return "precision";
-        case Spread::Covariance: return "cov";
-        case Spread::Flat: return "flat";
-    }
-    return "";
-}
-
-char const* in_words(Spread spread) {
-    switch (spread) {
-        case Spread::Sd: return "an sd";
-        case Spread::Variance: return "a variance";
-        case Spread::Precision: return "a precision";
-        case Spread::Covariance: return "a covariance";
-        case Spread::Flat: return "nothing";
-    }
-    return "";
-}
-
-/// What a family is the prior of.
-Spread spread_of(Family family) {
-    if (family == Family::InverseGamma) return Spread::Variance;
-    return family == Family::Gamma ? Spread::Precision : Spread::Sd;
-}
-
-ScaleFamily scale_family(Family family) {
-    switch (family) {
-        case Family::HalfCauchy: return ScaleFamily::HalfCauchy;
-        case Family::HalfNormal: return ScaleFamily::HalfNormal;
-        case Family::InverseGamma: return ScaleFamily::InverseGamma;
-        case Family::Gamma: return ScaleFamily::Gamma;
-        case Family::Flat:
-        case Family::Learn:
-        case Family::Normal: return ScaleFamily::Flat;
-    }
-    return ScaleFamily::Flat;
-}
+/// What a distribution is the prior of.
+SpreadKind spread_of(Distribution const& distribution) { return distribution.row ? distribution.row->of : SpreadKind::Sd; }
 
 class Kinds {
   public:
@@ -82,7 +44,10 @@ class Kinds {
     /// Remembers a parameter that is a spread.
     void note_spread(PriorStatement const& stated) {
         if (!stated.distribution || !stated.distribution->scale) return;
-        Expr const& scale = *stated.distribution->scale;
+        for (Expr const* part : operands_of_spread(*stated.distribution->scale)) note_part(stated, *part);
+    }
+
+    void note_part(PriorStatement const& stated, Expr const& scale) {
         Name const* const name = scale.kind == ExprKind::Name || scale.kind == ExprKind::Index ? workspace_.find(scale.text) : nullptr;
         if (!name || !name->is_sound) return;
         SymbolId symbol = name->id;
@@ -112,7 +77,7 @@ class Kinds {
         if (of_scale && normal) return refuse_mixture(symbol, *of_scale, *normal);
         if (normal && !uses.empty()) return refuse_normal(symbol, *normal, uses.front());
         if (!of_scale && uses.empty()) return;  // a block
-        Spread const spread = uses.empty() ? spread_of(of_scale->distribution->family) : uses.front().spread;
+        SpreadKind const spread = uses.empty() ? spread_of(*of_scale->distribution) : uses.front().spread;
         model_.symbols[symbol].kind = SymbolKind::Scale;
         if (model_.symbols[symbol].learnt_from.value_or(1) <= 0) {
             workspace_.error(133, own.front()->statement->rhs.span, "a spread must be greater than 0", "it starts here",
@@ -124,18 +89,18 @@ class Kinds {
         }
         for (PriorStatement const* prior : own) {
             Distribution const& d = *prior->distribution;
-            if (!uses.empty() && spread_of(d.family) != spread && !model_.symbols[symbol].learnt_from)
+            if (!uses.empty() && spread_of(d) != spread && !model_.symbols[symbol].learnt_from)
                 return refuse_use(symbol, *prior, uses.front());
             model_.scale_priors.push_back(
-                {symbol, prior->region, spread, scale_family(d.family), d.first, d.second, prior->statement->span, {}});
+                {symbol, prior->region, spread, d.row ? d.row->family : ScaleFamily::Flat, d.first, d.second, prior->statement->span, {}});
         }
     }
 
     std::string const& name(SymbolId symbol) const { return model_.symbols[symbol].name; }
 
     /// A prior that fits the use.
-    static std::string fitting(Spread spread) {
-        return spread == Spread::Variance ? "inverse_gamma(3, 1)" : spread == Spread::Precision ? "gamma(3, 1)" : "half_normal(1)";
+    static std::string fitting(SpreadKind spread) {
+        return spread == SpreadKind::Variance ? "inverse_gamma(3, 1)" : spread == SpreadKind::Precision ? "gamma(3, 1)" : "half_normal(1)";
     }
 
     void refuse_mixture(SymbolId symbol, PriorStatement const& of_scale, PriorStatement const& normal) {
@@ -150,7 +115,7 @@ class Kinds {
         Diagnostic& d = workspace_.error(131, normal.statement->rhs.span, fmt::format("`{}` has priors of two sorts", name(symbol)),
                                          "this is for a coefficient");
         d.labels.push_back({of_scale.statement->rhs.span, "this is for a scale"});
-        if (!normal.is_own && of_scale.is_own) d.notes.push_back(hint(fitting(spread_of(of_scale.distribution->family))));
+        if (!normal.is_own && of_scale.is_own) d.notes.push_back(hint(fitting(spread_of(*of_scale.distribution))));
     }
 
     void refuse_normal(SymbolId symbol, PriorStatement const& normal, SpreadUse const& use) {
@@ -163,8 +128,7 @@ class Kinds {
     }
 
     void refuse_use(SymbolId symbol, PriorStatement const& prior, SpreadUse const& use) {
-        Family const family = prior.distribution->family;
-        Spread const wanted = spread_of(family);
+        SpreadKind const wanted = spread_of(*prior.distribution);
         std::string const text = workspace_.text(prior.statement->rhs.span);
         std::string const message =
             fmt::format("`{}` is used as {}, but its prior is one of {}", name(symbol), in_words(use.spread), in_words(wanted));
@@ -177,7 +141,7 @@ class Kinds {
         }
         Diagnostic& d = workspace_.error(131, use.argument_span, message);
         d.labels.push_back({prior.statement->rhs.span, fmt::format("`{}` is a prior of {}", text, in_words(wanted))});
-        d.notes.push_back(hint(fmt::format("{} = {}", name_of(wanted), workspace_.text(use.span))));
+        d.notes.push_back(hint(fmt::format("{} = {}", argument_name(wanted), workspace_.text(use.span))));
     }
 
     void refuse_second_use(SymbolId symbol, SpreadUse const& first, SpreadUse const& second) {
@@ -186,7 +150,7 @@ class Kinds {
                              fmt::format("`{}` is used as {} and as {}", name(symbol), in_words(first.spread), in_words(second.spread)),
                              fmt::format("{} here", in_words(second.spread)));
         d.labels.push_back({first.argument_span, fmt::format("{} here", in_words(first.spread))});
-        d.notes.push_back(hint(fmt::format("{} = {}", name_of(first.spread), workspace_.text(second.span))));
+        d.notes.push_back(hint(fmt::format("{} = {}", argument_name(first.spread), workspace_.text(second.span))));
     }
 
     Workspace& workspace_;

@@ -12,28 +12,6 @@
 namespace bam {
 namespace {
 
-SpreadKind spread_of(Spread spread) {
-    switch (spread) {
-        case Spread::Sd: return SpreadKind::Sd;
-        case Spread::Variance: return SpreadKind::Variance;
-        case Spread::Precision: return SpreadKind::Precision;
-        case Spread::Covariance: return SpreadKind::Covariance;
-        case Spread::Flat: return SpreadKind::Flat;
-    }
-    return SpreadKind::Sd;
-}
-
-ScalePriorFamily family_of(ScaleFamily family) {
-    switch (family) {
-        case ScaleFamily::Flat: return ScalePriorFamily::Flat;
-        case ScaleFamily::HalfCauchy: return ScalePriorFamily::HalfCauchy;
-        case ScaleFamily::HalfNormal: return ScalePriorFamily::HalfNormal;
-        case ScaleFamily::InverseGamma: return ScalePriorFamily::InverseGamma;
-        case ScaleFamily::Gamma: return ScalePriorFamily::Gamma;
-    }
-    return ScalePriorFamily::Flat;
-}
-
 /// More would take hours a sweep and gigabytes a chain: a draw factors a matrix of that order.
 constexpr std::size_t most_drawn_together = 10000;
 constexpr std::size_t most_entries = 1000000;
@@ -127,6 +105,8 @@ class LayoutBuilder {
         variable.first_step = symbol.first_step;
         variable.may_be_missing = symbol.may_be_missing;
         variable.learnt_from = symbol.learnt_from;
+        variable.is_local = symbol.local_of.has_value();
+        variable.is_kept = !symbol.local_of || model_.symbols[*symbol.local_of].kind != SymbolKind::Data;
         variable.span = symbol.span;
         if (symbol.kind == SymbolKind::Data) {
             for (Binding const& binding : model_.bindings) {
@@ -154,39 +134,40 @@ class LayoutBuilder {
         result.region.first_step = std::max(result.region.first_step, model_.symbols[factor.target].first_step);
         result.overridden_by = factor.overridden_by;
         result.is_observation = factor.is_observation;
-        result.spread = spread_of(factor.spread);
         result.span = factor.span;
-        if (factor.spread != Spread::Flat) add_spread(factor, result);
+        for (SpreadPart const& part : factor.spread) result.spread.push_back(spread_of(part, factor.target));
         layout_.factors.push_back(std::move(result));
     }
 
-    void add_spread(Factor const& factor, FactorLayout& result) {
-        std::vector<DimId> const target_dims = numbering_.labelled(factor.target);
-        Node const& node = model_.terms[factor.scale];
-        if (factor.spread == Spread::Covariance) {
+    SpreadLayout spread_of(SpreadPart const& part, SymbolId target) const {
+        SpreadLayout result;
+        result.kind = part.kind;
+        Node const& node = model_.terms[part.value];
+        if (part.kind == SpreadKind::Covariance) {
             result.constant = model_.literals[node.payload].values;
-            return;
+            return result;
         }
         bool const is_variable =
             (node.op == Op::Param || node.op == Op::Data) && model_.symbols[static_cast<SymbolId>(node.payload)].kind != SymbolKind::Fixed;
-        std::vector<DimId> scale_dims;
+        std::vector<DimId> dims;
         Literal const* literal = nullptr;
         if (is_variable) {
-            result.scale = numbering_.variables.at(static_cast<SymbolId>(node.payload));
-            scale_dims = numbering_.labelled(static_cast<SymbolId>(node.payload));
+            result.variable = numbering_.variables.at(static_cast<SymbolId>(node.payload));
+            dims = numbering_.labelled(static_cast<SymbolId>(node.payload));
         } else if (node.op == Op::Literal || node.op == Op::Param) {
             literal =
                 &model_.literals[node.op == Op::Literal ? node.payload : *model_.symbols[static_cast<SymbolId>(node.payload)].literal];
-            scale_dims = literal->values.size() == 1 ? std::vector<DimId>{} : literal->dims;
+            dims = literal->values.size() == 1 ? std::vector<DimId>{} : literal->dims;
         }
-        for (Entry const& entry : numbering_.entries(target_dims, 0)) {
-            std::size_t const position = numbering_.position(scale_dims, entry, 0);
+        for (Entry const& entry : numbering_.entries(numbering_.labelled(target), 0)) {
+            std::size_t const position = numbering_.position(dims, entry, 0);
             if (is_variable) {
-                result.scale_component.push_back(static_cast<std::uint32_t>(position));
+                result.component.push_back(static_cast<std::uint32_t>(position));
             } else {
-                result.constant.push_back(literal ? literal->values[position] : model_.terms.constant_value(factor.scale));
+                result.constant.push_back(literal ? literal->values[position] : model_.terms.constant_value(part.value));
             }
         }
+        return result;
     }
 
     FactorRegion region(Region const& region, SymbolId target) {
@@ -217,11 +198,11 @@ class LayoutBuilder {
     void add_scale(ScaleConditional const& scale) {
         ScaleLayout result;
         result.variable = numbering_.variables.at(scale.scale);
-        result.spread = spread_of(scale.spread);
-        result.factors = scale.factors;
+        result.spread = scale.spread;
+        for (ScaleConditional::Use const& use : scale.uses) result.uses.push_back({use.factor, use.part});
         for (std::uint32_t p : scale.priors) {
             ScalePrior const& prior = model_.scale_priors[p];
-            result.priors.push_back({region(prior.region, scale.scale).components, family_of(prior.family), prior.first, prior.second});
+            result.priors.push_back({region(prior.region, scale.scale).components, prior.family, prior.first, prior.second});
         }
         layout_.scales.push_back(std::move(result));
     }

@@ -292,8 +292,11 @@ class Lowering {
 
     Value unknown_function(Expr const& expr) {
         static std::vector<std::string> const known{"exp", "log", "sqrt", "abs", "diag"};
-        static std::vector<std::string> const distributions{"normal",        "half_cauchy", "half_normal",     "flat",
-                                                            "inverse_gamma", "gamma",       "laplace_position"};
+        static std::vector<std::string> const distributions = [] {
+            std::vector<std::string> names{"normal", "student_t", "laplace", "horseshoe", "laplace_position"};
+            for (ScaleFamilyRow const& row : scale_families()) names.emplace_back(row.name);
+            return names;
+        }();
         Diagnostic& d = workspace_.error(116, expr.name_span, fmt::format("there is no function `{}`", expr.text));
         if (std::find(distributions.begin(), distributions.end(), expr.text) != distributions.end()) {
             d.message = fmt::format("`{}` is a distribution", expr.text);

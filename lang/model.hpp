@@ -10,6 +10,7 @@
 
 #include "bam/diagnostic.hpp"
 #include "column.hpp"
+#include "scale_family.hpp"
 #include "term.hpp"
 
 namespace bam {
@@ -41,6 +42,7 @@ struct Symbol {
     std::size_t first_step = 0;            ///< of a parameter over time: entries below have no value (`a[t > 0]`)
     std::optional<std::uint32_t> literal;  ///< of Fixed
     std::optional<double> learnt_from;     ///< of a Block or a Scale that is one number, without a spread: where its search starts
+    std::optional<SymbolId> local_of;      ///< of a Scale that makes a distribution out of normals: whose entries have one each
     std::optional<Term> term;              ///< of Definition
     Axes order;  ///< of Definition: the free axes of `term` as they are read: sequence, time, row, column. Not sorted
     bool is_report = false;
@@ -66,8 +68,11 @@ struct Region {
     bool is_whole() const { return first_step == 0 && last_step == SIZE_MAX && labels.empty(); }
 };
 
-/// In what unit the spread of a normal is said.
-enum class Spread : std::uint8_t { Sd, Variance, Precision, Covariance, Flat };
+/// One number that the spread of a normal is made of.
+struct SpreadPart {
+    SpreadKind kind = SpreadKind::Sd;
+    Term value = 0;  ///< Constant, Literal, Data or Param; of a Covariance a Literal [k, k] over the target's last dim
+};
 
 /// One `target ~ normal(mean, spread)` statement: observations and priors alike. Its residual is mean - target.
 struct Factor {
@@ -75,24 +80,23 @@ struct Factor {
     Region region;
     Term mean = 0;
     Term residual = 0;
-    Spread spread = Spread::Sd;
-    Term scale = 0;  ///< Constant, Literal, Data or Param; of a Covariance a Literal [k, k] over the target's last dim
+    std::vector<SpreadPart> spread;  ///< the precision of a cell is the product of theirs. None: flat. A Covariance stands alone
     bool is_observation = false;
     Span span;
     std::vector<std::uint32_t> overridden_by;  ///< factors of later statements on the same target that take some of its entries
+
+    bool is_flat() const { return spread.empty(); }
+    bool has_covariance() const { return !spread.empty() && spread.front().kind == SpreadKind::Covariance; }
 };
 
-enum class ScaleFamily : std::uint8_t { Flat, HalfCauchy, HalfNormal, InverseGamma, Gamma };
-
-/// The prior of a scale. math: half_cauchy(s), half_normal(s) on the sd; inverse_gamma(shape, scale) on the variance; gamma(shape, rate) on
-/// the precision.
+/// The prior of a scale: of what it is used as.
 struct ScalePrior {
     SymbolId scale = 0;
     Region region;
-    Spread spread = Spread::Sd;  ///< how the parameter is used
+    SpreadKind spread = SpreadKind::Sd;  ///< how the parameter is used
     ScaleFamily family = ScaleFamily::Flat;
-    double first = 0;   ///< scale s, or shape
-    double second = 0;  ///< scale or rate of the gamma families
+    double first = 0;   ///< degrees of freedom, scale, shape or rate, as the family has it first
+    double second = 0;  ///< scale or rate, if the family has two numbers
     Span span;
     std::vector<std::uint32_t> overridden_by;  ///< as in Factor, of scale_priors
 };

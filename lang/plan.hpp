@@ -13,6 +13,7 @@
 
 #include "bam/diagnostic.hpp"
 #include "column.hpp"
+#include "scale_family.hpp"
 
 namespace bam {
 
@@ -41,6 +42,8 @@ struct Variable {
     std::size_t first_step = 0;         ///< entries before it do not exist
     bool may_be_missing = false;        ///< of Data
     std::optional<double> learnt_from;  ///< of a parameter that is learnt as one number, by expectation maximisation
+    bool is_local = false;              ///< of a Scale: it makes a distribution out of normals, one number for each of their cells
+    bool is_kept = true;                ///< in the draws; local scales of outputs are not: new outputs have new ones
     std::vector<ColumnExpr> columns;    ///< of Data: one per component
     Span span;
 };
@@ -54,7 +57,13 @@ struct FactorRegion {
     Span span;
 };
 
-enum class SpreadKind : std::uint8_t { Sd, Variance, Precision, Covariance, Flat };
+/// One number that the spread of a normal is made of: learnt, read from the table, or known.
+struct SpreadLayout {
+    SpreadKind kind = SpreadKind::Sd;
+    std::optional<std::uint32_t> variable;  ///< a Scale or Data
+    std::vector<std::uint32_t> component;   ///< with a variable: per component of the target, the variable's
+    std::vector<double> constant;           ///< without: per component of the target; of a Covariance the matrix, row by row
+};
 
 /// One normal statement. `weighted`: its cells differ in weight or precision, so that passes multiply by Source::Weight.
 struct FactorLayout {
@@ -62,26 +71,30 @@ struct FactorLayout {
     FactorRegion region;
     std::vector<std::uint32_t> overridden_by;
     bool is_observation = false;
-    SpreadKind spread = SpreadKind::Sd;
-    std::optional<std::uint32_t> scale;          ///< variable: a Scale or Data
-    std::vector<std::uint32_t> scale_component;  ///< per component of the target: component of the scale variable
-    std::vector<double> constant;                ///< without `scale`: spread per component; of a Covariance the matrix, row by row
+    std::vector<SpreadLayout> spread;  ///< the precision of a cell is the product of theirs. None: flat. A Covariance stands alone
     Span span;
-};
 
-enum class ScalePriorFamily : std::uint8_t { Flat, HalfCauchy, HalfNormal, InverseGamma, Gamma };
+    bool is_flat() const { return spread.empty(); }
+    bool has_covariance() const { return !spread.empty() && spread.front().kind == SpreadKind::Covariance; }
+};
 
 struct ScalePriorLayout {
     std::vector<bool> components;  ///< of the scale; empty: all
-    ScalePriorFamily family = ScalePriorFamily::Flat;
+    ScaleFamily family = ScaleFamily::Flat;
     double first = 0;
     double second = 0;
+};
+
+/// A factor, and which part of its spread a scale is.
+struct ScaleUse {
+    std::uint32_t factor = 0;
+    std::uint32_t part = 0;
 };
 
 struct ScaleLayout {
     std::uint32_t variable = 0;
     SpreadKind spread = SpreadKind::Sd;
-    std::vector<std::uint32_t> factors;
+    std::vector<ScaleUse> uses;
     std::vector<ScalePriorLayout> priors;  ///< later ones win
 };
 

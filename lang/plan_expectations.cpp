@@ -32,11 +32,10 @@ class ExpectationPlanner {
         Expectations expectations(model_, [&](SymbolId symbol) { return numbering_.correlations.contains(symbol); });
         ExpectationPlan plan;
         for (Factor const& factor : model_.factors) {
-            plan.squares.push_back(
-                factor.spread == Spread::Flat ? TermPlan{}
-                : factor.spread == Spread::Covariance
-                    ? row_products(factor, expectations)
-                    : components(factor, expectations.product(factor.residual, factor.residual), extent_of(factor, factor.residual)));
+            plan.squares.push_back(factor.is_flat()          ? TermPlan{}
+                                   : factor.has_covariance() ? row_products(factor, expectations)
+                                                             : components(factor, expectations.product(factor.residual, factor.residual),
+                                                                          extent_of(factor, factor.residual)));
             plan.variances.push_back(factor.is_observation ? components(factor, expectations.covariance(factor.mean, factor.mean),
                                                                         numbering_.extent(factor.target))
                                                            : TermPlan{});

@@ -5,17 +5,6 @@
 namespace bam {
 namespace {
 
-char const* argument_name(Spread spread) {
-    switch (spread) {
-        case Spread::Sd: return "sd";
-        case Spread::Variance: return "var";
-        case Spread::Precision: return "precision";
-        case Spread::Covariance: return "cov";
-        case Spread::Flat: return "";
-    }
-    return "";
-}
-
 std::string write_column(ColumnExpr const& column) {
     auto const binary = [&](char const* sign) { return "(" + write_column(column.args[0]) + sign + write_column(column.args[1]) + ")"; };
     auto const call = [&](char const* name) { return name + ("(" + write_column(column.args[0]) + ")"); };
@@ -74,25 +63,15 @@ std::string write_symbol(Model const& model, Notation& notation, SymbolId id) {
 
 std::string write_factor(Model const& model, Notation& notation, Factor const& factor) {
     std::string out = notation.declaration(factor.target) + to_text(model, factor.region);
-    if (factor.spread == Spread::Flat) return out + " ~ flat()";
-    return out +
-           fmt::format(" ~ normal({}, {} = {})", notation.text(factor.mean), argument_name(factor.spread), notation.text(factor.scale)) +
-           write_overridden(factor.overridden_by);
+    if (factor.is_flat()) return out + " ~ flat()";
+    out += " ~ normal(" + notation.text(factor.mean);
+    for (SpreadPart const& part : factor.spread) out += fmt::format(", {} = {}", argument_name(part.kind), notation.text(part.value));
+    return out + ")" + write_overridden(factor.overridden_by);
 }
 
 std::string write_scale_prior(Model const& model, Notation const& notation, ScalePrior const& prior) {
-    std::string const arguments = [&] {
-        switch (prior.family) {
-            case ScaleFamily::Flat: return std::string("flat()");
-            case ScaleFamily::HalfCauchy: return fmt::format("half_cauchy({})", prior.first);
-            case ScaleFamily::HalfNormal: return fmt::format("half_normal({})", prior.first);
-            case ScaleFamily::InverseGamma: return fmt::format("inverse_gamma({}, {})", prior.first, prior.second);
-            case ScaleFamily::Gamma: return fmt::format("gamma({}, {})", prior.first, prior.second);
-        }
-        return std::string();
-    }();
     return fmt::format("{} {}{} ~ {}", argument_name(prior.spread), notation.declaration(prior.scale), to_text(model, prior.region),
-                       arguments) +
+                       to_text(prior.family, prior.first, prior.second)) +
            write_overridden(prior.overridden_by);
 }
 

@@ -26,28 +26,6 @@ char const* word(VariableKind kind) {
     return "";
 }
 
-char const* word(SpreadKind spread) {
-    switch (spread) {
-        case SpreadKind::Sd: return "sd";
-        case SpreadKind::Variance: return "var";
-        case SpreadKind::Precision: return "precision";
-        case SpreadKind::Covariance: return "cov";
-        case SpreadKind::Flat: return "flat";
-    }
-    return "";
-}
-
-std::string prior(ScalePriorLayout const& prior) {
-    switch (prior.family) {
-        case ScalePriorFamily::Flat: return "flat()";
-        case ScalePriorFamily::HalfCauchy: return fmt::format("half_cauchy({})", prior.first);
-        case ScalePriorFamily::HalfNormal: return fmt::format("half_normal({})", prior.first);
-        case ScalePriorFamily::InverseGamma: return fmt::format("inverse_gamma({}, {})", prior.first, prior.second);
-        case ScalePriorFamily::Gamma: return fmt::format("gamma({}, {})", prior.first, prior.second);
-    }
-    return "";
-}
-
 char const* function(Code code) {
     switch (code) {
         case Code::Exp: return "exp";
@@ -95,11 +73,12 @@ class PlanPrinter {
 
     void print_factor(std::size_t f) {
         FactorLayout const& factor = layout_.factors[f];
-        std::string words = fmt::format("factor {}: {} {}", f, name(factor.target), word(factor.spread));
-        if (factor.scale) {
-            words += fmt::format(" = {}[{}]", name(*factor.scale), fmt::join(factor.scale_component, " "));
-        } else if (!factor.constant.empty()) {
-            words += fmt::format(" = {}", fmt::join(factor.constant, " "));
+        std::string words = fmt::format("factor {}: {}", f, name(factor.target));
+        if (factor.is_flat()) words += " flat";
+        for (SpreadLayout const& part : factor.spread) {
+            words += fmt::format(" {} = ", argument_name(part.kind));
+            words += part.variable ? fmt::format("{}[{}]", name(*part.variable), fmt::join(part.component, " "))
+                                   : fmt::format("{}", fmt::join(part.constant, " "));
         }
         FactorRegion const& region = factor.region;
         if (region.first_step > 0) words += fmt::format(", from step {}", region.first_step);
@@ -118,9 +97,11 @@ class PlanPrinter {
     }
 
     void print_scale(ScaleLayout const& scale) {
-        line(0, fmt::format("scale {}: {} of factors {}", name(scale.variable), word(scale.spread), fmt::join(scale.factors, " ")));
+        std::string factors;
+        for (ScaleUse const& use : scale.uses) factors += (factors.empty() ? "" : " ") + std::to_string(use.factor);
+        line(0, fmt::format("scale {}: {} of factors {}", name(scale.variable), argument_name(scale.spread), factors));
         for (ScalePriorLayout const& p : scale.priors)
-            line(1, "prior " + prior(p) + (p.components.empty() ? "" : ", components " + listed(p.components)));
+            line(1, "prior " + to_text(p.family, p.first, p.second) + (p.components.empty() ? "" : ", components " + listed(p.components)));
     }
 
     void print_block(BlockPlan const& block) {

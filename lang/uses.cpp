@@ -117,7 +117,9 @@ class Uses {
     // ---- steps ----
 
     void check_steps(Factor const& factor) {
-        for (Term term : {factor.mean, factor.scale}) {
+        std::vector<Term> terms{factor.mean};
+        for (SpreadPart const& part : factor.spread) terms.push_back(part.value);
+        for (Term term : terms) {
             Reach reach(model_);
             std::size_t const first = reach.of(term);
             if (first <= factor.region.first_step) continue;
@@ -213,7 +215,7 @@ class Uses {
                 is_used = is_used || (factor.target != symbol && mentions(model_, factor.mean, {Op::Param, symbol, 0}));
             }
             bool const is_drawn = parameter.kind == SymbolKind::Block || parameter.kind == SymbolKind::Scale;
-            if (is_used || !is_drawn) continue;
+            if (is_used || !is_drawn || parameter.local_of) continue;
             Diagnostic d{310, Severity::Warning, fmt::format("nothing depends on `{}`", parameter.name), {{parameter.span, ""}}, {}};
             d.labels[0].text =
                 parameter.kind == SymbolKind::Scale ? "it is the spread of nothing" : "it stands in no mean: the data say nothing about it";

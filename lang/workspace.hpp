@@ -55,18 +55,27 @@ struct Definition {
 
 /// The call on the right of `~`, its arguments sorted.
 struct Distribution {
-    enum class Family : std::uint8_t { Normal, Flat, HalfCauchy, HalfNormal, InverseGamma, Gamma, Learn };
+    enum class Family : std::uint8_t { Normal, Flat, Scale, Learn };
+    /// What a normal's spread is multiplied with, entry by entry, so that another distribution comes out (math.md, 7b).
+    struct Local {
+        SpreadKind kind = SpreadKind::Precision;
+        ScaleFamily family = ScaleFamily::Gamma;
+        double first = 0;
+        double second = 0;
+    };
     Family family = Family::Normal;
-    tree::Expr const* mean = nullptr;   ///< of Normal, unless `mean_value`
-    std::optional<double> mean_value;   ///< of laplace_position
-    Spread spread = Spread::Sd;         ///< of Normal
-    tree::Expr const* scale = nullptr;  ///< of Normal
-    Span scale_span;                    ///< with the `sd =` before it
-    double first = 0;                   ///< of the families of scales; of Learn, where it starts
+    tree::Expr const* mean = nullptr;     ///< of Normal, unless `mean_value`
+    std::optional<double> mean_value;     ///< of laplace_position
+    SpreadKind spread = SpreadKind::Sd;   ///< of Normal
+    tree::Expr const* scale = nullptr;    ///< of Normal
+    Span scale_span;                      ///< with the `sd =` before it
+    std::optional<Local> local;           ///< of student_t and the like
+    ScaleFamilyRow const* row = nullptr;  ///< of Scale
+    double first = 0;                     ///< of Scale; of Learn, where it starts
     double second = 0;
     Span span;
 
-    bool is_of_scale() const { return family != Family::Normal && family != Family::Flat && family != Family::Learn; }
+    bool is_of_scale() const { return family == Family::Scale; }
 };
 
 /// `target ~ distribution` or `target fixed value` about a parameter or, in the observe section, about data.
@@ -81,7 +90,7 @@ struct PriorStatement {
 
 /// A place where a parameter is the spread of a factor.
 struct SpreadUse {
-    Spread spread = Spread::Sd;
+    SpreadKind spread = SpreadKind::Sd;
     Span span;           ///< of the name
     Span argument_span;  ///< with `sd =`
 };
@@ -179,6 +188,8 @@ Value lower_definition(Workspace& workspace, SymbolId definition, tree::Expr con
 Value const& value_of(Workspace& workspace, SymbolId definition, Span use);
 /// A number, from an expression of numbers; reported otherwise.
 std::optional<double> number_of(Workspace& workspace, tree::Expr const& expr, std::string const& what);
+/// What a spread multiplies, in order; one expression is a product of one.
+std::vector<tree::Expr const*> operands_of_spread(tree::Expr const& expr);
 /// A list over `dims` as a leaf, its shape checked.
 std::optional<Term> literal_of(Workspace& workspace, tree::Expr const& list, std::vector<DimId> const& dims,
                                std::uint32_t* index = nullptr);

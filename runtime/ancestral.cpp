@@ -55,12 +55,12 @@ AncestralBlock::AncestralBlock(Problem const& problem, std::size_t block, std::v
     for (std::size_t const entry : entries_) is_drawn_[entry] = true;
     for (PriorPlan const& prior : block_.priors) {
         FactorLayout const& factor = layout.factors[prior.factor];
-        if (factor.spread != SpreadKind::Covariance) continue;
-        auto const k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(factor.constant.size()))));
+        if (!factor.has_covariance()) continue;
+        auto const k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(factor.spread.front().constant.size()))));
         order_ = std::max(order_, k);
     }
     for (Equations const& equations : block_.equations)
-        if (is_own(problem.plan, block_, equations) && layout.factors[equations.factor].spread != SpreadKind::Flat)
+        if (is_own(problem.plan, block_, equations) && !layout.factors[equations.factor].is_flat())
             chained_.push_back({&equations, std::make_unique<PassRunner>(equations.pass, inputs)});
     // A statement on later steps goes on from what those on earlier steps have drawn.
     std::stable_sort(chained_.begin(), chained_.end(), [&](Chained const& x, Chained const& y) {

@@ -66,6 +66,7 @@ AscentPass Replica::ascend() {
     }
     for (ScaleLayout const& scale : plan.layout.scales) {
         std::uint32_t const v = scale.variable;
+        factors_.gather(scale);
         ScaleMode const mode = maximise_scale(scale, plan.layout, factors_, scale_starts_[v], state_, scale_sds_[v]);
         pass.largest_move = std::max(pass.largest_move, mode.largest_move);
         if (mode.without_mode && !pass.without_mode)
@@ -95,11 +96,7 @@ double Replica::rounding() const {
         std::vector<double> const& target = state.empty() ? problem_.bound.data[factor.target] : state;
         result += static_cast<double>(target.size());
         // A residual is off by about epsilon times its target: (precision / 2) sum r^2 by that times precision sum |r|.
-        std::vector<double> const& squares = factors_.squares(f);
-        for (std::size_t e = 0; e < squares.size(); ++e) {
-            double const precision = factors_.rounding_weight(f, e);
-            of_residuals += epsilon * largest(target) * precision * std::sqrt(factors_.counts(f)[e] * squares[e]);
-        }
+        of_residuals += factors_.rounding(f, epsilon * largest(target));
     }
     return 1e-10 * result + steps * of_residuals;
 }

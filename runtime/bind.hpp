@@ -51,6 +51,9 @@ struct Grid {
     }
 };
 
+/// Where the entry of a variable that a cell has stands in its array, [component][extent].
+std::size_t entry_of(Variable const& variable, std::size_t component, Grid const& grid, std::size_t sequence, std::size_t step);
+
 /// The grid of sequences of these lengths, which must not increase.
 Grid make_grid(std::vector<std::size_t> const& lengths);
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <unordered_map>
 #include <utility>
 
@@ -91,12 +90,12 @@ void CarryMap::refuse_flat(Problem const& problem, Diagnostics& diagnostics) con
     auto const has_prior = [&](std::uint32_t v, std::size_t entry) {
         for (std::size_t f = 0; f < layout.factors.size(); ++f) {
             FactorLayout const& factor = layout.factors[f];
-            if (factor.target != v || factor.spread == SpreadKind::Flat) continue;
+            if (factor.target != v || factor.is_flat()) continue;
             if (problem.masks[f].empty() || problem.masks[f][entry] > 0) return true;
         }
         for (ScaleLayout const& scale : layout.scales) {
             std::size_t const size = problem.bound.grid.size(layout.variables[v].extent);
-            if (scale.variable == v) return prior_of(scale, entry / size).family != ScalePriorFamily::Flat;
+            if (scale.variable == v) return prior_of(scale, entry / size).family != ScaleFamily::Flat;
         }
         return false;
     };
@@ -198,15 +197,7 @@ void Carrier::set(std::size_t draw, double const* row) {
 void Carrier::draw_scale_priors(ScaleLayout const& scale, Stream& stream) {
     std::size_t const size = problem_.bound.grid.size(problem_.plan.layout.variables[scale.variable].extent);
     for (std::size_t const entry : map_.unseen()[scale.variable]) {
-        ScalePriorLayout const& prior = prior_of(scale, entry / size);
-        double& value = state_.values[scale.variable][entry];
-        switch (prior.family) {
-            case ScalePriorFamily::HalfCauchy: value = prior.first * std::tan(std::numbers::pi / 2 * stream.uniform()); break;
-            case ScalePriorFamily::HalfNormal: value = prior.first * std::abs(stream.normal()); break;
-            case ScalePriorFamily::InverseGamma: value = inverse_gamma(stream, prior.first, prior.second); break;
-            case ScalePriorFamily::Gamma: value = stream.gamma(prior.first) / prior.second; break;
-            case ScalePriorFamily::Flat: break;  // refused by CarryMap
-        }
+        state_.values[scale.variable][entry] = draw_prior(prior_of(scale, entry / size), stream);  // flat ones are refused by CarryMap
     }
 }
 

@@ -73,7 +73,9 @@ namespace {
 /// A prior whose spread is a parameter.
 bool is_hierarchical(Layout const& layout) {
     return std::any_of(layout.factors.begin(), layout.factors.end(), [&](FactorLayout const& factor) {
-        return !factor.is_observation && factor.scale && layout.variables[*factor.scale].kind == VariableKind::Scale;
+        return !factor.is_observation && std::any_of(factor.spread.begin(), factor.spread.end(), [&](SpreadLayout const& part) {
+            return part.variable && layout.variables[*part.variable].kind == VariableKind::Scale;
+        });
     });
 }
 

@@ -20,7 +20,7 @@ struct ExactFit : std::runtime_error {
 /// is s^(p-n) exp(-SSE / 2 s^2), of n cells and p coefficients that fit them: an SSE of 0 leaves no finite integral.
 class ExactFitWatch {
   public:
-    explicit ExactFitWatch(Problem const& problem);
+    ExactFitWatch(Problem const& problem, Factors const& factors);
     /// Throws ExactFit. `factors`: scored.
     void check(Factors const& factors) const;
 

@@ -33,12 +33,11 @@ ExpectedFactors::ExpectedFactors(Plan const& plan, ExpectationPlan const& expect
             grid_.for_each(target.extent, [&](std::size_t i, std::size_t s, std::size_t t) {
                 double const mask = factors.mask(f, c, i);
                 cells += mask;
-                bool const is_known = !factors.has_learnt_scale(f) && plan.layout.factors[f].spread != SpreadKind::Covariance;
-                if (mask > 0 && is_known) constants_[f] += 0.5 * std::log(factors.precision(f, c, s, t));
+                if (mask > 0) constants_[f] += 0.5 * std::log(factors.known_precision(f, c, s, t));
             });
         }
         constants_[f] -= 0.5 * cells * std::log(2 * std::numbers::pi);
-        if (plan.layout.factors[f].spread == SpreadKind::Covariance) {
+        if (plan.layout.factors[f].has_covariance()) {
             auto const k = row_length(factors.covariance_precision(f));
             auto const n = static_cast<Eigen::Index>(k);
             Eigen::MatrixXd const precision = Eigen::Map<Eigen::MatrixXd const>(factors.covariance_precision(f).data(), n, n);
@@ -76,12 +75,11 @@ std::vector<WeightedOutput> ExpectedFactors::outputs(std::size_t f) const {
     return result;
 }
 
-std::vector<double> ExpectedFactors::squares(std::size_t f) {
-    AdjointRunner& runner = *runners_[f];
-    if (!factors_.has_learnt_scale(f)) return {runner.evaluate()};
-    Variable const& target = plan_.layout.variables[plan_.layout.factors[f].target];
-    std::vector<double> sums(factors_.counts(f).size(), 0.0);
-    auto const& registers = expectations_.squares[f].registers;
+std::vector<double> ExpectedFactors::squares(ScaleUse const& use) {
+    AdjointRunner& runner = *runners_[use.factor];
+    Variable const& target = plan_.layout.variables[plan_.layout.factors[use.factor].target];
+    std::vector<double> sums(factors_.counts(use).size(), 0.0);
+    auto const& registers = expectations_.squares[use.factor].registers;
     runner.begin();
     for (Chunk const& chunk : runner.chunks()) {
         runner.run(chunk);
@@ -90,8 +88,10 @@ std::vector<double> ExpectedFactors::squares(std::size_t f) {
             double const* values = runner.at(registers[c]);
             std::size_t k = 0;
             grid_.for_each(target.extent, chunk.first_step, chunk.last_step, [&](std::size_t i, std::size_t s, std::size_t t) {
-                double const mask = factors_.mask(f, c, i);
-                if (mask > 0) sums[factors_.scale_index(f, c, s, t)] += mask * values[k];
+                double const mask = factors_.mask(use.factor, c, i);
+                if (mask > 0)
+                    sums[factors_.scale_index(use, c, s, t)] +=
+                        mask * factors_.precision_without(use.part, use.factor, c, s, t) * values[k];
                 ++k;
             });
         }

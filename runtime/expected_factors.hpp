@@ -21,10 +21,12 @@ class ExpectedFactors {
     void refresh(std::size_t factor);
     /// The outputs of the factor's pass, weighted by mask * E[precision]: their sum is the expected quadratic form of the factor.
     std::vector<WeightedOutput> outputs(std::size_t factor) const;
-    bool is_flat(std::size_t factor) const { return plan_.layout.factors[factor].spread == SpreadKind::Flat; }
+    bool is_flat(std::size_t factor) const { return plan_.layout.factors[factor].is_flat(); }
 
-    /// Expected sum of squares by entry of the factor's scale, [component][extent]; of a factor with a known spread the quadratic form.
-    std::vector<double> squares(std::size_t factor);
+    /// Expected sum of squared residuals by entry of a scale, [component][extent], weighted by the rest of their expected precision.
+    std::vector<double> squares(ScaleUse const& use);
+    /// Expected sum of squared residuals times their precision, of a factor that is not flat.
+    double quadratic(std::size_t factor) { return runners_[factor]->evaluate(); }
     /// What E[log density] has besides -1/2 the quadratic form and 1/2 E[log precision] per cell of a learnt scale: never changes.
     double constant(std::size_t factor) const { return constants_[factor]; }
 

@@ -46,16 +46,23 @@ std::vector<std::vector<double>> make_masks(Layout const& layout, Bound const& b
 
 namespace {
 
-/// One number is the spread of all cells.
-bool has_one_spread(Layout const& layout, FactorLayout const& factor) {
-    if (factor.spread == SpreadKind::Flat || factor.spread == SpreadKind::Covariance) return true;
-    if (factor.scale) return layout.variables[*factor.scale].components == 1 && layout.variables[*factor.scale].extent == Extent::One;
-    return std::all_of(factor.constant.begin(), factor.constant.end(), [&](double v) { return v == factor.constant.front(); });
+bool is_one(Layout const& layout, SpreadLayout const& part) {
+    if (part.variable) return layout.variables[*part.variable].components == 1 && layout.variables[*part.variable].extent == Extent::One;
+    return std::all_of(part.constant.begin(), part.constant.end(), [&](double v) { return v == part.constant.front(); });
 }
 
-bool is_learnt(Layout const& layout, FactorLayout const& factor) {
-    return factor.scale && layout.variables[*factor.scale].kind == VariableKind::Scale;
+/// One number is the spread of all cells.
+bool has_one_spread(Layout const& layout, FactorLayout const& factor) {
+    if (factor.has_covariance()) return true;
+    return std::all_of(factor.spread.begin(), factor.spread.end(), [&](SpreadLayout const& part) { return is_one(layout, part); });
 }
+
+bool is_learnt(Layout const& layout, SpreadLayout const& part) {
+    return part.variable && layout.variables[*part.variable].kind == VariableKind::Scale;
+}
+
+/// Where the sums of squares are those of all cells of a kind; else each cell's is kept.
+constexpr std::size_t most_alone = 1;
 
 }  // namespace
 
@@ -73,38 +80,51 @@ Factors::Factors(Plan const& plan, Bound const& bound, State const& state, std::
     weights_.resize(layout.factors.size());
     covariance_precisions_.resize(layout.factors.size());
     scores_.resize(layout.factors.size());
-    for (std::size_t f = 0; f < layout.factors.size(); ++f) {
-        FactorLayout const& factor = layout.factors[f];
-        Variable const& target = layout.variables[factor.target];
-        if (weighted[f]) weights_[f].assign(target.components * bound.grid.size(target.extent), 0.0);
-        std::size_t entries = 1;
-        if (is_learnt(layout, factor)) {
-            Variable const& scale = layout.variables[*factor.scale];
-            entries = scale.components * bound.grid.size(scale.extent);
-        }
-        scores_[f].squares.assign(entries, 0.0);
-        scores_[f].counts.assign(entries, 0.0);
-        std::size_t const size = bound.grid.size(target.extent);
-        if (factor.spread == SpreadKind::Covariance) {
-            auto const k = static_cast<Eigen::Index>(std::lround(std::sqrt(static_cast<double>(factor.constant.size()))));
-            Eigen::MatrixXd const covariance = Eigen::Map<Eigen::MatrixXd const>(factor.constant.data(), k, k);
-            Eigen::MatrixXd const precision = covariance.inverse();
-            covariance_precisions_[f].assign(precision.data(), precision.data() + precision.size());
-            for (std::size_t c = 0; c < target.components; ++c) {
-                for (std::size_t i = 0; i < size; ++i) scores_[f].counts[0] += mask(f, c, i);
-            }
-            scores_[f].log_constant = -0.5 * scores_[f].counts[0] / static_cast<double>(k) * std::log(covariance.determinant());
-        } else if (factor.spread != SpreadKind::Flat) {
-            for (std::size_t c = 0; c < target.components; ++c) {
-                bound.grid.for_each(target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) {
-                    double const m = mask(f, c, i);
-                    scores_[f].counts[scale_index(f, c, sequence, step)] += m;
-                    if (m > 0 && !is_learnt(layout, factor)) scores_[f].log_constant += 0.5 * std::log(precision(f, c, sequence, step));
-                });
-            }
-        }
-    }
+    learnt_parts_.resize(layout.factors.size());
+    for (std::size_t f = 0; f < layout.factors.size(); ++f) lay_out(f);
     refresh();
+}
+
+void Factors::lay_out(std::size_t f) {
+    Layout const& layout = plan_.layout;
+    FactorLayout const& factor = layout.factors[f];
+    Variable const& target = layout.variables[factor.target];
+    Score& score = scores_[f];
+    if (weighted_[f]) weights_[f].assign(target.components * bound_.grid.size(target.extent), 0.0);
+    if (factor.is_flat()) return;
+    for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t, std::size_t) { score.cells += mask(f, c, i); });
+    score.log_constant = -0.5 * score.cells * std::log(2 * std::numbers::pi);
+    if (factor.has_covariance()) {
+        std::vector<double> const& matrix = factor.spread.front().constant;
+        auto const k = static_cast<Eigen::Index>(std::lround(std::sqrt(static_cast<double>(matrix.size()))));
+        Eigen::MatrixXd const covariance = Eigen::Map<Eigen::MatrixXd const>(matrix.data(), k, k);
+        Eigen::MatrixXd const precision = covariance.inverse();
+        covariance_precisions_[f].assign(precision.data(), precision.data() + precision.size());
+        score.log_constant -= 0.5 * score.cells / static_cast<double>(k) * std::log(covariance.determinant());
+        return;
+    }
+    for (std::uint32_t part = 0; part < factor.spread.size(); ++part)
+        if (is_learnt(layout, factor.spread[part])) learnt_parts_[f].push_back(part);
+    for (std::uint32_t const part : learnt_parts_[f]) {
+        Variable const& scale = layout.variables[*factor.spread[part].variable];
+        std::size_t const entries = scale.components * bound_.grid.size(scale.extent);
+        score.parts.push_back({std::vector<double>(entries, 0.0), std::vector<double>(entries, 0.0)});
+    }
+    if (learnt_parts_[f].size() > most_alone) score.of_cells.assign(target.components * bound_.grid.size(target.extent), 0.0);
+    for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t sequence, std::size_t step) {
+        double const m = mask(f, c, i);
+        if (m == 0) return;
+        for (std::size_t k = 0; k < learnt_parts_[f].size(); ++k)
+            score.parts[k].counts[scale_index({static_cast<std::uint32_t>(f), learnt_parts_[f][k]}, c, sequence, step)] += m;
+        score.log_constant += 0.5 * std::log(known_precision(f, c, sequence, step));
+    });
+}
+
+template <class Visit>
+void Factors::for_each_cell(std::size_t f, Visit visit) const {
+    Variable const& target = plan_.layout.variables[plan_.layout.factors[f].target];
+    for (std::size_t c = 0; c < target.components; ++c)
+        bound_.grid.for_each(target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) { visit(c, i, sequence, step); });
 }
 
 double Factors::mask(std::size_t factor, std::size_t component, std::size_t index) const {
@@ -113,36 +133,41 @@ double Factors::mask(std::size_t factor, std::size_t component, std::size_t inde
     return masks_[factor][component * bound_.grid.size(target.extent) + index];
 }
 
-std::size_t Factors::scale_index(std::size_t f, std::size_t component, std::size_t sequence, std::size_t step) const {
-    FactorLayout const& factor = plan_.layout.factors[f];
-    if (!is_learnt(plan_.layout, factor)) return 0;
-    Variable const& scale = plan_.layout.variables[*factor.scale];
-    std::size_t const base = factor.scale_component[component] * bound_.grid.size(scale.extent);
-    switch (scale.extent) {
-        case Extent::One: return base;
-        case Extent::Sequence: return base + sequence;
-        case Extent::Time: return base + step;
-        case Extent::Cell: return base + bound_.grid.cell(sequence, step);
-    }
-    return base;
+std::size_t Factors::scale_index(ScaleUse const& use, std::size_t component, std::size_t sequence, std::size_t step) const {
+    SpreadLayout const& part = plan_.layout.factors[use.factor].spread[use.part];
+    return entry_of(plan_.layout.variables[*part.variable], part.component[component], bound_.grid, sequence, step);
 }
 
-bool Factors::has_learnt_scale(std::size_t f) const { return is_learnt(plan_.layout, plan_.layout.factors[f]); }
+double Factors::precision_of(SpreadLayout const& part, std::size_t component, std::size_t sequence, std::size_t step) const {
+    if (part.kind == SpreadKind::Covariance) return 1;
+    if (!part.variable) return to_precision(part.kind, part.constant[component]);
+    Variable const& variable = plan_.layout.variables[*part.variable];
+    std::vector<double> const& values = variable.kind == VariableKind::Scale ? state_.values[*part.variable] : bound_.data[*part.variable];
+    return to_precision(part.kind, values[entry_of(variable, part.component[component], bound_.grid, sequence, step)]);
+}
 
 double Factors::precision(std::size_t f, std::size_t component, std::size_t sequence, std::size_t step) const {
     FactorLayout const& factor = plan_.layout.factors[f];
-    if (factor.spread == SpreadKind::Flat) return 0;
-    if (factor.spread == SpreadKind::Covariance) return 1;
-    if (!factor.scale) return to_precision(factor.spread, factor.constant[component]);
-    if (is_learnt(plan_.layout, factor))
-        return to_precision(factor.spread, state_.values[*factor.scale][scale_index(f, component, sequence, step)]);
-    Variable const& scale = plan_.layout.variables[*factor.scale];
-    std::size_t const index = scale.extent == Extent::Cell       ? bound_.grid.cell(sequence, step)
-                              : scale.extent == Extent::Sequence ? sequence
-                              : scale.extent == Extent::Time     ? step
-                                                                 : 0;
-    return to_precision(factor.spread,
-                        bound_.data[*factor.scale][factor.scale_component[component] * bound_.grid.size(scale.extent) + index]);
+    if (factor.is_flat()) return 0;
+    double product = 1;
+    for (SpreadLayout const& part : factor.spread) product *= precision_of(part, component, sequence, step);
+    return product;
+}
+
+double Factors::precision_without(std::size_t left_out, std::size_t f, std::size_t component, std::size_t sequence,
+                                  std::size_t step) const {
+    FactorLayout const& factor = plan_.layout.factors[f];
+    double product = 1;
+    for (std::size_t p = 0; p < factor.spread.size(); ++p)
+        if (p != left_out) product *= precision_of(factor.spread[p], component, sequence, step);
+    return product;
+}
+
+double Factors::known_precision(std::size_t f, std::size_t component, std::size_t sequence, std::size_t step) const {
+    double product = 1;
+    for (SpreadLayout const& part : plan_.layout.factors[f].spread)
+        if (!is_learnt(plan_.layout, part)) product *= precision_of(part, component, sequence, step);
+    return product;
 }
 
 double Factors::common_precision(std::size_t f) const {
@@ -155,7 +180,7 @@ void Factors::refresh() {
         if (!weighted_[f]) continue;
         FactorLayout const& factor = layout.factors[f];
         bool const has_one = has_one_spread(layout, factor);
-        if (is_fresh_ && (has_one || !is_learnt(layout, factor))) continue;  // those never change
+        if (is_fresh_ && (has_one || learnt_parts_[f].empty())) continue;  // those never change
         Variable const& target = layout.variables[factor.target];
         std::size_t const size = bound_.grid.size(target.extent);
         for (std::size_t c = 0; c < target.components; ++c) {
@@ -168,12 +193,20 @@ void Factors::refresh() {
     is_fresh_ = true;
 }
 
+Factors::Sums const& Factors::sums_of(ScaleUse const& use) const {
+    std::vector<std::uint32_t> const& learnt = learnt_parts_[use.factor];
+    return scores_[use.factor].parts[static_cast<std::size_t>(std::find(learnt.begin(), learnt.end(), use.part) - learnt.begin())];
+}
+
 void Factors::score(Inputs const& inputs) {
     if (runners_.empty()) {
         for (TermPlan const& residual : plan_.residuals) runners_.push_back(std::make_unique<PassRunner>(residual.pass, inputs));
     }
     for (std::size_t f = 0; f < runners_.size(); ++f) {
-        if (plan_.layout.factors[f].spread != SpreadKind::Flat) score(f, *runners_[f]);
+        if (plan_.layout.factors[f].is_flat()) continue;
+        score(f, *runners_[f]);
+        if (!scores_[f].of_cells.empty())
+            for (std::size_t k = 0; k < scores_[f].parts.size(); ++k) gather(f, k);
     }
 }
 
@@ -183,18 +216,20 @@ void Factors::score(std::size_t f, PassRunner& runner) {
     Variable const& target = layout.variables[factor.target];
     Grid const& grid = bound_.grid;
     std::size_t const size = grid.size(target.extent);
-    bool const is_plain = has_one_spread(layout, factor);
-    double const fixed = is_learnt(layout, factor) ? 1 : common_precision(f);
+    bool const is_plain = has_one_spread(layout, factor) && scores_[f].of_cells.empty();
+    double const fixed = is_plain && !factor.has_covariance() ? known_precision(f, 0, 0, 0) : 1;
     auto const& registers = plan_.residuals[f].registers;
     Score& score = scores_[f];
-    std::fill(score.squares.begin(), score.squares.end(), 0.0);
+    std::vector<double>* const sums = score.parts.size() == 1 ? &score.parts.front().squares : nullptr;
+    if (sums != nullptr) std::fill(sums->begin(), sums->end(), 0.0);
     score.quadratic = 0;
+    ScaleUse const use{static_cast<std::uint32_t>(f), learnt_parts_[f].empty() ? 0 : learnt_parts_[f].front()};
     runner.begin();
     for (Chunk const& chunk : runner.chunks()) {
         runner.run(chunk);
         std::size_t const n = runner.size(chunk);
         std::size_t const start = is_over_time(target.extent) ? (target.extent == Extent::Time ? chunk.first_step : chunk.first_cell) : 0;
-        if (factor.spread == SpreadKind::Covariance) {
+        if (factor.has_covariance()) {
             score.quadratic += quadratic_form(f, runner, start, n);
             continue;
         }
@@ -210,19 +245,43 @@ void Factors::score(std::size_t f, PassRunner& runner) {
                     // A missing cell's residual is NaN; it is skipped, not multiplied by 0.
                     for (std::size_t i = 0; i < n; ++i) sum += m[i] > 0 ? m[i] * r[i] * r[i] : 0;
                 }
-                score.squares[0] += fixed * sum;
+                (sums != nullptr ? sums->front() : score.quadratic) += fixed * sum;
                 continue;
             }
-            bool const learnt = is_learnt(layout, factor);
             auto add = [&](std::size_t i, std::size_t sequence, std::size_t step) {
                 if (m != nullptr && m[i] == 0) return;
-                double const p = learnt ? 1 : precision(f, c, sequence, step);
-                score.squares[scale_index(f, c, sequence, step)] += p * r[i] * r[i];
+                double const square = known_precision(f, c, sequence, step) * r[i] * r[i];
+                if (!score.of_cells.empty())
+                    score.of_cells[c * size + start + i] = square;
+                else
+                    (sums != nullptr ? (*sums)[scale_index(use, c, sequence, step)] : score.quadratic) += square;
             };
             grid.for_each(target.extent, chunk.first_step, chunk.last_step,
                           [&](std::size_t index, std::size_t sequence, std::size_t step) { add(index - start, sequence, step); });
         }
     }
+}
+
+void Factors::gather(ScaleLayout const& scale) {
+    for (ScaleUse const& use : scale.uses) {
+        if (scores_[use.factor].of_cells.empty()) continue;
+        std::vector<std::uint32_t> const& learnt = learnt_parts_[use.factor];
+        gather(use.factor, static_cast<std::size_t>(std::find(learnt.begin(), learnt.end(), use.part) - learnt.begin()));
+    }
+}
+
+void Factors::gather(std::size_t f, std::size_t learnt) {
+    Score& score = scores_[f];
+    FactorLayout const& factor = plan_.layout.factors[f];
+    std::vector<double>& squares = score.parts[learnt].squares;
+    std::fill(squares.begin(), squares.end(), 0.0);
+    std::size_t const size = bound_.grid.size(plan_.layout.variables[factor.target].extent);
+    for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t sequence, std::size_t step) {
+        double square = score.of_cells[c * size + i];
+        for (std::size_t k = 0; k < learnt_parts_[f].size(); ++k)
+            if (k != learnt) square *= precision_of(factor.spread[learnt_parts_[f][k]], c, sequence, step);
+        squares[scale_index({static_cast<std::uint32_t>(f), learnt_parts_[f][learnt]}, c, sequence, step)] += square;
+    });
 }
 
 /// Over the rows that count: the entries of a row count together.
@@ -246,25 +305,50 @@ double Factors::quadratic_form(std::size_t f, PassRunner const& runner, std::siz
     return sum;
 }
 
-double Factors::rounding_weight(std::size_t f, std::size_t e) const {
+double Factors::rounding(std::size_t f, double error) const {
     FactorLayout const& factor = plan_.layout.factors[f];
-    if (is_learnt(plan_.layout, factor)) return to_precision(factor.spread, state_.values[*factor.scale][e]);
-    return std::sqrt(common_precision(f));
+    Score const& score = scores_[f];
+    if (factor.is_flat()) return 0;
+    if (score.parts.empty()) return error * std::sqrt(common_precision(f)) * std::sqrt(score.cells * score.quadratic);
+    double sum = 0;  // by the inequality of Cauchy and Schwarz over the cells of each entry
+    Sums const& sums = score.parts.front();
+    SpreadLayout const& part = factor.spread[learnt_parts_[f].front()];
+    for (std::size_t e = 0; e < sums.squares.size(); ++e)
+        sum += to_precision(part.kind, state_.values[*part.variable][e]) * std::sqrt(sums.counts[e] * sums.squares[e]);
+    return error * sum;
+}
+
+double Factors::quadratic(std::size_t f) const {
+    FactorLayout const& factor = plan_.layout.factors[f];
+    Score const& score = scores_[f];
+    if (score.parts.empty()) return score.quadratic;
+    double sum = 0;
+    if (score.of_cells.empty()) {
+        SpreadLayout const& part = factor.spread[learnt_parts_[f].front()];
+        std::vector<double> const& squares = score.parts.front().squares;
+        for (std::size_t e = 0; e < squares.size(); ++e) sum += to_precision(part.kind, state_.values[*part.variable][e]) * squares[e];
+        return sum;
+    }
+    std::size_t const size = bound_.grid.size(plan_.layout.variables[factor.target].extent);
+    for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t sequence, std::size_t step) {
+        double square = score.of_cells[c * size + i];
+        if (square == 0) return;
+        for (std::uint32_t const part : learnt_parts_[f]) square *= precision_of(factor.spread[part], c, sequence, step);
+        sum += square;
+    });
+    return sum;
 }
 
 double Factors::log_density(std::size_t f) const {
     FactorLayout const& factor = plan_.layout.factors[f];
-    if (factor.spread == SpreadKind::Flat) return 0;
+    if (factor.is_flat()) return 0;
     Score const& score = scores_[f];
-    double sum = score.log_constant;
-    for (std::size_t e = 0; e < score.squares.size(); ++e) {
-        sum -= 0.5 * score.counts[e] * std::log(2 * std::numbers::pi);
-        if (is_learnt(plan_.layout, factor)) {
-            double const tau = to_precision(factor.spread, state_.values[*factor.scale][e]);
-            sum += 0.5 * score.counts[e] * std::log(tau) - 0.5 * tau * score.squares[e];
-        } else {
-            sum -= 0.5 * (factor.spread == SpreadKind::Covariance ? score.quadratic : score.squares[e]);
-        }
+    double sum = score.log_constant - 0.5 * quadratic(f);
+    for (std::size_t k = 0; k < score.parts.size(); ++k) {
+        SpreadLayout const& part = factor.spread[learnt_parts_[f][k]];
+        std::vector<double> const& counts = score.parts[k].counts;
+        for (std::size_t e = 0; e < counts.size(); ++e)
+            if (counts[e] > 0) sum += 0.5 * counts[e] * std::log(to_precision(part.kind, state_.values[*part.variable][e]));
     }
     return sum;
 }

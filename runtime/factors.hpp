@@ -33,30 +33,55 @@ class Factors {
     double mask(std::size_t factor, std::size_t component, std::size_t index) const;
     /// Of a Covariance: the inverse of its matrix, [k, k].
     std::vector<double> const& covariance_precision(std::size_t factor) const { return covariance_precisions_[factor]; }
-    /// Precision of one cell of the target, without its mask.
+    /// Precision of one cell of the target, without its mask: the product of the parts of its spread.
     double precision(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
+    /// The same without one part.
+    double precision_without(std::size_t part, std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
+    /// The same, of the parts that are not learnt.
+    double known_precision(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
 
-    /// Entry of the factor's learnt scale that a cell has: [component][extent of the scale].
-    std::size_t scale_index(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
-    bool has_learnt_scale(std::size_t factor) const;
-    /// Runs every residual pass: sums of squares by entry of the factor's scale.
+    /// The parts of the factor's spread that are learnt.
+    std::vector<std::uint32_t> const& learnt_parts(std::size_t factor) const { return learnt_parts_[factor]; }
+    /// Entry of a part's variable that a cell has: [component][extent of the variable].
+    std::size_t scale_index(ScaleUse const& use, std::size_t component, std::size_t sequence, std::size_t step) const;
+    /// Runs every residual pass.
     void score(Inputs const& inputs);
-    /// Weighted sum of squared residuals and number of counting cells per entry of the scale variable: [component][extent of the scale].
-    std::vector<double> const& squares(std::size_t factor) const { return scores_[factor].squares; }
-    std::vector<double> const& counts(std::size_t factor) const { return scores_[factor].counts; }
-    /// What multiplies sqrt(squares()) and an error of the residuals in the log density: a learnt precision, else the root of that which is
-    /// in the squares already.
-    double rounding_weight(std::size_t factor, std::size_t entry) const;
+    /// Brings squares(use) of one scale up to the other scales as they are.
+    void gather(ScaleLayout const& scale);
+    /// Per entry of the scale, [component][extent]: its cells that count, and the sum of their squared residuals times the rest of their
+    /// precision.
+    std::vector<double> const& counts(ScaleUse const& use) const { return sums_of(use).counts; }
+    std::vector<double> const& squares(ScaleUse const& use) const { return sums_of(use).squares; }
+    /// Sum of squared residuals times their precision at the last score() and the scales as they are now; and the cells that it is over.
+    double quadratic(std::size_t factor) const;
+    double cells(std::size_t factor) const { return scores_[factor].cells; }
+    /// By how much log_density() may be off where residuals are off by `error`: the sum of error * precision * |residual|, or a bound of
+    /// it.
+    double rounding(std::size_t factor, double error) const;
     /// log density of all counting cells of the factor at the last score() and the scales as they are now.
     double log_density(std::size_t factor) const;
 
   private:
-    struct Score {
-        std::vector<double> squares;
+    /// What the cells of a factor say of one part of its spread.
+    struct Sums {
         std::vector<double> counts;
-        double quadratic = 0;     ///< of a Covariance
-        double log_constant = 0;  ///< log precisions that never change, halved
+        std::vector<double> squares;
     };
+    struct Score {
+        std::vector<Sums> parts;       ///< of the learnt parts, in their order
+        double quadratic = 0;          ///< of a factor without learnt parts
+        double cells = 0;              ///< that count
+        double log_constant = 0;       ///< log densities without the residuals and what is learnt
+        std::vector<double> of_cells;  ///< squared residuals times what is known of their precision, [component][extent], 0 where a cell
+                                       ///< does not count; of a factor with several learnt parts
+    };
+    Sums const& sums_of(ScaleUse const& use) const;
+    void lay_out(std::size_t factor);
+    void gather(std::size_t factor, std::size_t learnt);
+    /// Calls visit(component, index, sequence, step) for the cells of the factor's target.
+    template <class Visit>
+    void for_each_cell(std::size_t factor, Visit visit) const;
+    double precision_of(SpreadLayout const& part, std::size_t component, std::size_t sequence, std::size_t step) const;
     void score(std::size_t factor, PassRunner& runner);
     double quadratic_form(std::size_t factor, PassRunner const& runner, std::size_t start, std::size_t n) const;
 
@@ -69,6 +94,7 @@ class Factors {
     std::vector<std::vector<double>> covariance_precisions_;  ///< per factor: inverse of its matrix
     std::vector<std::unique_ptr<PassRunner>> runners_;
     std::vector<Score> scores_;
+    std::vector<std::vector<std::uint32_t>> learnt_parts_;
     bool is_fresh_ = false;  ///< refresh() has run once
 };
 

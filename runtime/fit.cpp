@@ -124,7 +124,8 @@ Error no_mode(Prepared::Parts const& prepared, NoMode const& what) {
         diagnostic.notes = {"the one can shrink to 0 while the other grows, and no output sees it: give both a proper prior", draw};
     } else {
         bool is_noise = false;
-        for (FactorLayout const& factor : layout.factors) is_noise = is_noise || (factor.is_observation && factor.scale == what.variable);
+        for (FactorLayout const& factor : layout.factors)
+            for (SpreadLayout const& part : factor.spread) is_noise = is_noise || (factor.is_observation && part.variable == what.variable);
         diagnostic.labels = {{variable.span, is_noise ? "it goes to 0: the mean can meet every output that it is of"
                                                       : "it goes to 0: what it is the spread of can meet its mean"}};
         diagnostic.notes = {fmt::format("hold it at a value: write `{} fixed {}`", variable.name, round_number(what.start)),

@@ -16,6 +16,17 @@ std::size_t Grid::size(Extent extent) const {
     return 0;
 }
 
+std::size_t entry_of(Variable const& variable, std::size_t component, Grid const& grid, std::size_t sequence, std::size_t step) {
+    std::size_t const base = component * grid.size(variable.extent);
+    switch (variable.extent) {
+        case Extent::One: break;
+        case Extent::Sequence: return base + sequence;
+        case Extent::Time: return base + step;
+        case Extent::Cell: return base + grid.cell(sequence, step);
+    }
+    return base;
+}
+
 Grid make_grid(std::vector<std::size_t> const& lengths) {
     if (!std::is_sorted(lengths.begin(), lengths.end(), std::greater<>())) throw std::invalid_argument("the lengths of a grid increase");
     Grid grid;

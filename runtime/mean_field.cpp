@@ -28,12 +28,6 @@ Posterior make_posterior(Problem const& problem) {
     return posterior;
 }
 
-double sum(std::vector<double> const& values) {
-    double total = 0;
-    for (double value : values) total += value;
-    return total;
-}
-
 }  // namespace
 
 std::vector<bool> drawn_outputs(Problem const& problem) {
@@ -96,7 +90,7 @@ void MeanField::start(State const& state) {
             double const precision = to_precision(scale.spread, x);
             set_scale(s, e, {precision, std::log(precision), 1 / precision, x, 0, 0, -HUGE_VAL});
         }
-        for (std::uint32_t f : scale.factors) expected_.refresh(f);
+        for (ScaleUse const& use : scale.uses) expected_.refresh(use.factor);
     }
 }
 
@@ -155,15 +149,27 @@ PredictiveMoments MeanField::predictive_moments() const {
         if (!layout.factors[f].is_observation) continue;
         moments.mean.back() = values_of(problem_.plan.means[f]);
         moments.variance.back() = variance_of_mean(f);
-        auto const scale = std::find_if(layout.scales.begin(), layout.scales.end(),
-                                        [&](ScaleLayout const& s) { return s.variable == layout.factors[f].scale; });
-        moments.noise.back() = [this, f, scale](std::size_t component, std::size_t sequence, std::size_t step) {
-            if (!factors_.has_learnt_scale(f)) return 1 / factors_.precision(f, component, sequence, step);
-            auto const s = static_cast<std::size_t>(scale - problem_.plan.layout.scales.begin());
-            return posterior_.scales[s][factors_.scale_index(f, component, sequence, step)].variance;
+        moments.noise.back() = [this, f](std::size_t component, std::size_t sequence, std::size_t step) {
+            return noise_variance(f, component, sequence, step);
         };
     }
     return moments;
+}
+
+double MeanField::noise_variance(std::size_t f, std::size_t component, std::size_t sequence, std::size_t step) const {
+    Layout const& layout = problem_.plan.layout;
+    double variance = 1 / factors_.known_precision(f, component, sequence, step);
+    for (std::uint32_t const part : factors_.learnt_parts(f)) {
+        std::uint32_t const v = *layout.factors[f].spread[part].variable;
+        auto const scale = std::find_if(layout.scales.begin(), layout.scales.end(), [&](ScaleLayout const& s) { return s.variable == v; });
+        auto const s = static_cast<std::size_t>(scale - layout.scales.begin());
+        std::size_t const entry = factors_.scale_index({static_cast<std::uint32_t>(f), part}, component, sequence, step);
+        std::size_t const size = posterior_.scales[s].size() / layout.variables[v].components;
+        // A new output has a local scale of its own.
+        variance *= layout.variables[v].is_local ? mean_variance(prior_of(*scale, entry / size), scale->spread)
+                                                 : posterior_.scales[s][entry].variance;
+    }
+    return variance;
 }
 
 void MeanField::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& factor) {
@@ -174,8 +180,8 @@ void MeanField::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& f
 
 std::vector<double> MeanField::counts(std::size_t s) const {
     std::vector<double> counts(posterior_.scales[s].size(), 0.0);
-    for (std::uint32_t f : problem_.plan.layout.scales[s].factors) {
-        for (std::size_t e = 0; e < counts.size(); ++e) counts[e] += factors_.counts(f)[e];
+    for (ScaleUse const& use : problem_.plan.layout.scales[s].uses) {
+        for (std::size_t e = 0; e < counts.size(); ++e) counts[e] += factors_.counts(use)[e];
     }
     return counts;
 }
@@ -185,8 +191,8 @@ double MeanField::update_scale(std::size_t s) {
     std::size_t const entries = posterior_.scales[s].size();
     std::vector<double> squares(entries, 0.0);
     std::vector<double> const counts = this->counts(s);
-    for (std::uint32_t f : scale.factors) {
-        std::vector<double> const of_factor = expected_.squares(f);
+    for (ScaleUse const& use : scale.uses) {
+        std::vector<double> const of_factor = expected_.squares(use);
         for (std::size_t e = 0; e < entries; ++e) squares[e] += of_factor[e];
     }
     double rise = 0;
@@ -200,7 +206,7 @@ double MeanField::update_scale(std::size_t s) {
         rise += factor.log_normaliser - old.log_normaliser - 0.5 * old.precision * (old.squares - squares[e]);
         set_scale(s, e, factor);
     }
-    for (std::uint32_t f : scale.factors) expected_.refresh(f);
+    for (ScaleUse const& use : scale.uses) expected_.refresh(use.factor);
     return rise;
 }
 
@@ -261,21 +267,11 @@ double MeanField::elbo() {
     if (elbo_) return *elbo_;
     Plan const& plan = problem_.plan;
     double total = 0;
-    std::vector<std::vector<double>> squares(plan.layout.factors.size());
-    for (std::size_t f = 0; f < plan.layout.factors.size(); ++f) {
-        if (expected_.is_flat(f)) continue;
-        squares[f] = expected_.squares(f);
-        total += expected_.constant(f);
-        if (!factors_.has_learnt_scale(f)) total -= 0.5 * sum(squares[f]);
-    }
-    for (std::size_t s = 0; s < plan.layout.scales.size(); ++s) {
-        for (std::size_t e = 0; e < posterior_.scales[s].size(); ++e) {
-            ScaleFactor const& factor = posterior_.scales[s][e];
-            double now = 0;
-            for (std::uint32_t f : plan.layout.scales[s].factors) now += squares[f][e];
-            total += factor.log_normaliser + 0.5 * factor.precision * (factor.squares - now);
-        }
-    }
+    for (std::size_t f = 0; f < plan.layout.factors.size(); ++f)
+        if (!expected_.is_flat(f)) total += expected_.constant(f) - 0.5 * expected_.quadratic(f);
+    // E[log prior - log q] of a scale; what its cells have of E[log precision] is in q as well and cancels.
+    for (std::vector<ScaleFactor> const& scales : posterior_.scales)
+        for (ScaleFactor const& factor : scales) total += factor.log_normaliser + 0.5 * factor.precision * factor.squares;
     for (BlockPlan const& block : plan.blocks) {
         total += entropy(block, plan.layout.variables[block.variable], problem_.bound.grid, posterior_.covariances[block.variable]);
     }

@@ -41,8 +41,8 @@ class MeanField {
         elbo_.reset();
         updates_[block]->update_at_points();
     }
-    /// Expected sum of squares of a factor of the model, by entry of its scale (ExpectedFactors::squares).
-    std::vector<double> expected_squares(std::size_t factor) { return expected_.squares(factor); }
+    /// Expected sum of squared residuals of a factor of the model times their precision.
+    double expected_quadratic(std::size_t factor) { return expected_.quadratic(factor); }
 
     /// Variances of a factor's means under the posterior, [component][extent of its target]; of an observation.
     std::vector<double> variance_of_mean(std::size_t factor) const;
@@ -65,6 +65,8 @@ class MeanField {
 
   private:
     double update_scale(std::size_t scale);
+    /// E[1 / precision] of a new output in a cell.
+    double noise_variance(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
     std::vector<double> values_of(TermPlan const& term) const;
     void set_scale(std::size_t scale, std::size_t entry, ScaleFactor const& factor);
 

@@ -14,7 +14,7 @@ namespace {
 double draws_bytes(Problem const& problem, FitOptions const& options) {
     double entries = 0;
     for (Variable const& variable : problem.plan.layout.variables)
-        if (variable.kind != VariableKind::Data)
+        if (variable.kind != VariableKind::Data && variable.is_kept)
             entries += static_cast<double>(variable.components * problem.bound.grid.size(variable.extent));
     double const draws = static_cast<double>(options.num_samples) / static_cast<double>(options.thin);
     return sizeof(double) * entries * draws * (options.backend == Backend::Gibbs ? static_cast<double>(options.chains) : 1.0);

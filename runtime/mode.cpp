@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "scale_family.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -66,13 +67,12 @@ double sd_of(Mode const& mode, std::size_t row) { return row < mode.sds.size() ?
 std::vector<std::string> find_unbounded(Layout const& layout) {
     std::vector<std::string> names;
     for (ScaleLayout const& scale : layout.scales) {
-        bool const is_of_priors = std::none_of(scale.factors.begin(), scale.factors.end(),
-                                               [&](std::uint32_t factor) { return layout.factors[factor].is_observation; });
+        bool const is_of_priors = std::none_of(scale.uses.begin(), scale.uses.end(),
+                                               [&](ScaleUse const& use) { return layout.factors[use.factor].is_observation; });
         // inverse_gamma on a variance and gamma on a precision fall faster than any power.
-        bool const lets_go = std::any_of(scale.priors.begin(), scale.priors.end(), [](ScalePriorLayout const& prior) {
-            return prior.family != ScalePriorFamily::InverseGamma && prior.family != ScalePriorFamily::Gamma;
-        });
-        if (is_of_priors && !scale.factors.empty() && lets_go) names.push_back(layout.variables[scale.variable].name);
+        bool const lets_go = std::any_of(scale.priors.begin(), scale.priors.end(),
+                                         [](ScalePriorLayout const& prior) { return !keeps_from_zero(prior.family); });
+        if (is_of_priors && !scale.uses.empty() && lets_go) names.push_back(layout.variables[scale.variable].name);
     }
     return names;
 }

@@ -9,6 +9,8 @@
 
 #include "convergence.hpp"
 #include "random.hpp"
+#include "scales.hpp"
+#include "spread.hpp"
 #include "transform.hpp"
 #include "words.hpp"
 
@@ -245,8 +247,24 @@ double CellMeans::of(Predictor::Target const& target) const {
     return target.is_drawn ? state_.values[v][entry] : means_[target.factor][entry];
 }
 
+/// With local scales drawn anew: those of the state are what the cell itself says of them, if it is observed.
+double PredictionRecorder::new_precision(Predictor::Target const& target, Factors const& factors, Stream& stream) const {
+    Layout const& layout = problem_.plan.layout;
+    double precision = factors.precision(target.factor, target.component, target.sequence, target.step);
+    for (std::uint32_t const part : factors.learnt_parts(target.factor)) {
+        SpreadLayout const& spread = layout.factors[target.factor].spread[part];
+        if (!layout.variables[*spread.variable].is_local) continue;
+        auto const scale =
+            std::find_if(layout.scales.begin(), layout.scales.end(), [&](ScaleLayout const& s) { return s.variable == *spread.variable; });
+        double const drawn = draw_prior(prior_of(*scale, spread.component[target.component]), stream);
+        precision = factors.precision_without(part, target.factor, target.component, target.sequence, target.step) *
+                    to_precision(spread.kind, drawn);
+    }
+    return precision;
+}
+
 PredictionRecorder::PredictionRecorder(Predictor& predictor, Problem const& problem, Inputs const& inputs, std::size_t chain)
-    : predictor_(predictor), chain_(chain), means_(problem, inputs) {}
+    : predictor_(predictor), problem_(problem), chain_(chain), means_(problem, inputs) {}
 
 void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
     if (draw % predictor_.stride_ != 0 || draw / predictor_.stride_ >= predictor_.draws_) return;
@@ -256,8 +274,7 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
     for (std::size_t k = 0; k < predictor_.targets_.size(); ++k) {
         Predictor::Target const& target = predictor_.targets_[k];
         out[k] = means_.of(target);
-        if (!target.is_drawn)
-            out[k] += stream.normal() / std::sqrt(factors.precision(target.factor, target.component, target.sequence, target.step));
+        if (!target.is_drawn) out[k] += stream.normal() / std::sqrt(new_precision(target, factors, stream));
     }
     predictor_.filled_[chain_] = draw / predictor_.stride_ + 1;
 }

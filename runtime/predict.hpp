@@ -82,7 +82,10 @@ class PredictionRecorder {
     void record(std::size_t draw, Factors const& factors);
 
   private:
+    double new_precision(Predictor::Target const& target, Factors const& factors, Stream& stream) const;
+
     Predictor& predictor_;
+    Problem const& problem_;
     std::size_t chain_;
     CellMeans means_;
 };

@@ -88,6 +88,9 @@ class Preparer {
     /// `bound` as read, with its missing cells.
     void report_missing_inputs(Problem const& problem, Bound const& bound);
     void report_spreads(Layout const& layout, Bound const& bound);
+    /// `seen`: variables and entries that were looked at.
+    void report_spread(Layout const& layout, Bound const& bound, FactorLayout const& factor, SpreadLayout const& part,
+                       std::set<std::pair<std::size_t, std::size_t>>& seen);
     void report_improper_scales(Problem const& problem);
 
   private:
@@ -203,42 +206,40 @@ void Preparer::report_unspoken(Problem const& problem, Bound const& bound, std::
 
 /// A known standard error of 0 would be an observation without error: infinite weight.
 void Preparer::report_spreads(Layout const& layout, Bound const& bound) {
-    Grid const& grid = bound.grid;
     std::set<std::pair<std::size_t, std::size_t>> seen;  // variable, entry
-    for (FactorLayout const& factor : layout.factors) {
-        if (!factor.scale || layout.variables[*factor.scale].kind != VariableKind::Data) continue;
-        Variable const& target = layout.variables[factor.target];
-        Variable const& spread = layout.variables[*factor.scale];
-        bool const has_steps = target.extent == Extent::Time || target.extent == Extent::Cell;
-        bool const has_sequences = target.extent == Extent::Sequence || target.extent == Extent::Cell;
-        FactorRegion const& region = factor.region;
-        Places places;
-        grid.for_each(target.extent, [&](std::size_t, std::size_t s, std::size_t t) {
-            if (has_steps && (t < region.first_step || t > region.last_step)) return;
-            if (has_sequences && region.sequence && bound.sequence_labels[s] != *region.sequence) return;
-            for (std::size_t c = 0; c < target.components; ++c) {
-                if (!region.components.empty() && !region.components[c]) continue;
-                std::size_t const component = factor.scale_component[c];
-                std::size_t const index = spread.extent == Extent::Cell       ? grid.cell(s, t)
-                                          : spread.extent == Extent::Sequence ? s
-                                          : spread.extent == Extent::Time     ? t
-                                                                              : 0;
-                std::size_t const entry = component * grid.size(spread.extent) + index;
-                double const value = bound.data[*factor.scale][entry];
-                if (value > 0 || !seen.insert({*factor.scale, entry}).second) continue;
-                places.add(
-                    place(spread, component, bound.rows[grid.cell(s, t)]),
-                    fmt::format("{} in {}", std::isnan(value) ? "missing" : fmt::format("{}", value), describe_cell(layout, bound, s, t)));
-            }
-        });
-        if (places.count() == 0) continue;
-        char const* const what = factor.spread == SpreadKind::Sd         ? "an sd"
-                                 : factor.spread == SpreadKind::Variance ? "a variance"
-                                                                         : "a precision";
-        places.report(487, fmt::format("`{}` is used as {} and is not above 0", spread.name, what),
-                      {"an observation without error would have infinite weight: correct the table, or leave the row out"},
-                      {{factor.span, "used here"}}, diagnostics_);
-    }
+    for (FactorLayout const& factor : layout.factors)
+        for (SpreadLayout const& part : factor.spread)
+            if (part.variable && layout.variables[*part.variable].kind == VariableKind::Data)
+                report_spread(layout, bound, factor, part, seen);
+}
+
+void Preparer::report_spread(Layout const& layout, Bound const& bound, FactorLayout const& factor, SpreadLayout const& part,
+                             std::set<std::pair<std::size_t, std::size_t>>& seen) {
+    Grid const& grid = bound.grid;
+    Variable const& target = layout.variables[factor.target];
+    Variable const& spread = layout.variables[*part.variable];
+    bool const has_steps = target.extent == Extent::Time || target.extent == Extent::Cell;
+    bool const has_sequences = target.extent == Extent::Sequence || target.extent == Extent::Cell;
+    FactorRegion const& region = factor.region;
+    Places places;
+    grid.for_each(target.extent, [&](std::size_t, std::size_t s, std::size_t t) {
+        if (has_steps && (t < region.first_step || t > region.last_step)) return;
+        if (has_sequences && region.sequence && bound.sequence_labels[s] != *region.sequence) return;
+        for (std::size_t c = 0; c < target.components; ++c) {
+            if (!region.components.empty() && !region.components[c]) continue;
+            std::size_t const component = part.component[c];
+            std::size_t const entry = entry_of(spread, component, grid, s, t);
+            double const value = bound.data[*part.variable][entry];
+            if (value > 0 || !seen.insert({*part.variable, entry}).second) continue;
+            places.add(
+                place(spread, component, bound.rows[grid.cell(s, t)]),
+                fmt::format("{} in {}", std::isnan(value) ? "missing" : fmt::format("{}", value), describe_cell(layout, bound, s, t)));
+        }
+    });
+    if (places.count() == 0) return;
+    places.report(487, fmt::format("`{}` is used as {} and is not above 0", spread.name, in_words(part.kind)),
+                  {"an observation without error would have infinite weight: correct the table, or leave the row out"},
+                  {{factor.span, "used here"}}, diagnostics_);
 }
 
 void Preparer::report_improper_scales(Problem const& problem) {

@@ -15,14 +15,14 @@ Priors::Priors(Plan const& plan, BlockPlan const& block, Inputs const& inputs, F
     };
     for (PriorPlan const& prior : block.priors) {
         FactorLayout const& factor = plan.layout.factors[prior.factor];
-        if (factor.spread == SpreadKind::Flat) continue;
+        if (factor.is_flat()) continue;
         Source source;
         source.factor = prior.factor;
         source.means = prior.means;
         source.runner = std::make_unique<PassRunner>(prior.pass, inputs);
-        bool const has_scale = factor.scale && plan.layout.variables[*factor.scale].kind == VariableKind::Scale;
+        bool const has_scale = !factors.learnt_parts(prior.factor).empty();
         source.changes = has_scale || std::any_of(prior.pass.registers.begin(), prior.pass.registers.end(), is_parameter);
-        if (factor.spread == SpreadKind::Covariance) source.full = factors.covariance_precision(prior.factor);
+        if (factor.has_covariance()) source.full = factors.covariance_precision(prior.factor);
         changes_ = changes_ || source.changes;
         sources_.push_back(std::move(source));
     }

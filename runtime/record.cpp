@@ -23,8 +23,8 @@ Recorder::Recorder(Problem const& problem, Inputs const& inputs) : problem_(prob
     };
     for (std::uint32_t v = 0; v < plan.layout.variables.size(); ++v) {
         Variable const& variable = plan.layout.variables[v];
-        if (variable.kind == VariableKind::Data) continue;
-        add(variable.name, variable.dims, variable.extent, no_register, v, variable.first_step, !moved(v), !moved(v));
+        if (variable.kind == VariableKind::Data || !variable.is_kept) continue;
+        add(variable.name, variable.dims, variable.extent, no_register, v, variable.first_step, !moved(v), !moved(v) && !variable.is_local);
     }
     auto add_term = [&](TermPlan const& term) {
         Evaluated evaluated;

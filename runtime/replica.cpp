@@ -52,7 +52,7 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
       options_(options),
       state_(make_state(problem.plan.layout, problem.bound.grid)),
       factors_(problem.plan, problem.bound, state_, problem.masks, problem.weighted),
-      exact_fit_(problem) {
+      exact_fit_(problem, factors_) {
     Plan const& plan = problem.plan;
     auto find_block = [&](std::uint32_t variable) {
         auto const it =
@@ -161,6 +161,7 @@ void Replica::sweep(std::uint64_t index) {
     exact_fit_.check(factors_);
     for (ScaleLayout const& scale : problem_.plan.layout.scales) {
         Stream stream(seed_, chain_, index, unit++);
+        factors_.gather(scale);
         draw_scale(scale, problem_.plan.layout, factors_, state_, stream);
     }
     update_densities();

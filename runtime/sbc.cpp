@@ -14,6 +14,7 @@
 #include "record.hpp"
 #include "scales.hpp"
 #include "simulation.hpp"
+#include "spread.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -86,7 +87,7 @@ class Worker {
     }
 
   private:
-    /// Auxiliaries of half-Cauchy scales given the scales.
+    /// Auxiliaries of half-t scales given the scales.
     State with_auxiliaries(State state, std::uint64_t number) const {
         Layout const& layout = problem_.plan.layout;
         for (ScaleLayout const& scale : layout.scales) {
@@ -95,9 +96,9 @@ class Worker {
             Stream stream(options_.seed, 0, number, (std::uint64_t{1} << 36) + scale.variable);
             for (std::size_t e = 0; e < values.size(); ++e) {
                 ScalePriorLayout const& prior = prior_of(scale, e / size);
-                if (prior.family == ScalePriorFamily::HalfCauchy)
-                    state.auxiliaries[scale.variable][e] =
-                        inverse_gamma(stream, 1, 1 / (prior.first * prior.first) + 1 / (values[e] * values[e]));
+                if (!has_auxiliary(prior.family)) continue;
+                InverseGamma const given = auxiliary_given(prior, to_variance(scale.spread, values[e]));
+                state.auxiliaries[scale.variable][e] = inverse_gamma(stream, given.shape, given.rate);
             }
         }
         return state;

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <vector>
 
-#include "scales.hpp"
+#include "scale_family.hpp"
 #include "spread.hpp"
 
 namespace bam {
@@ -26,18 +26,6 @@ struct LogDensity {
                (squares > 0 ? 0.5 * squares * std::exp(-2 * u) : 0) + tilt * u;
     }
 };
-
-/// How fast q falls for large sd, as a power of sd.
-double tail_power(ScalePriorLayout const& prior, SpreadKind spread, double n) {
-    switch (prior.family) {
-        case ScalePriorFamily::HalfNormal: return HUGE_VAL;
-        case ScalePriorFamily::HalfCauchy: return n + 1;
-        case ScalePriorFamily::InverseGamma:
-        case ScalePriorFamily::Gamma: return n + 2 * prior.first;
-        case ScalePriorFamily::Flat: break;
-    }
-    return spread == SpreadKind::Sd ? n - 1 : (spread == SpreadKind::Variance ? n - 2 : n + 2);
-}
 
 struct Peak {
     double at = 0;

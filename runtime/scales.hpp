@@ -7,6 +7,7 @@
 #include "factors.hpp"
 #include "plan.hpp"
 #include "random.hpp"
+#include "scale_family.hpp"
 #include "state.hpp"
 
 namespace bam {
@@ -15,12 +16,8 @@ namespace bam {
 /// variance and S, n the sum of squares and the number of its cells, p(v | rest) ∝ v^(-α-1-n/2) exp(-(β + S/2) / v - γ v / 2).
 void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State& state, Stream& stream);
 
-/// The prior of one component of a scale.
-ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component);
-/// Log prior density of one entry `x`, of the number the file declares.
-double log_density(ScalePriorLayout const& prior, double x);
 /// The log density, up to a constant, from which draw_scale draws an entry, of the number that the file declares: the kernel with what its
-/// factors add. Of a half-Cauchy, with the density of its auxiliary given it taken off, as the pair of draws implies.
+/// factors add. Of a half-t, with the density of its auxiliary given it taken off, as the pair of draws implies.
 double log_conditional(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State const& state, std::size_t entry);
 
 /// What maximise_scale found.
@@ -30,7 +27,7 @@ struct ScaleMode {
 };
 
 /// Sets every entry of one scale to the mode of its conditional density: of the number that the file declares (sd, variance or precision),
-/// not of a transform of it, and with the auxiliary of a half-Cauchy integrated out. `starts`: values below 1e-6 of these (as sds) count
+/// not of a transform of it, and with the auxiliary of a half-t integrated out. `starts`: values below 1e-6 of these (as sds) count
 /// as no mode: there the density grows without bound. `sds`, like `starts` [component][extent]: of each entry given everything else, from
 /// the curvature at the mode.
 ScaleMode maximise_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, std::vector<double> const& starts,

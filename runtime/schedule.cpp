@@ -51,11 +51,12 @@ char const* method_of(PlanMethod method) {
 
 std::string method_of(ScaleLayout const& scale) {
     switch (scale.priors.back().family) {
-        case ScalePriorFamily::HalfCauchy: return "inverse-gamma+mixture";
-        case ScalePriorFamily::HalfNormal: return "generalised-inverse-gaussian";
-        case ScalePriorFamily::Gamma: return "gamma";
-        case ScalePriorFamily::InverseGamma:
-        case ScalePriorFamily::Flat: break;
+        case ScaleFamily::HalfStudentT: return "inverse-gamma+mixture";
+        case ScaleFamily::HalfNormal:
+        case ScaleFamily::Exponential: return "generalised-inverse-gaussian";
+        case ScaleFamily::Gamma: return "gamma";
+        case ScaleFamily::InverseGamma:
+        case ScaleFamily::Flat: break;
     }
     return scale.spread == SpreadKind::Precision ? "gamma" : "inverse-gamma";
 }

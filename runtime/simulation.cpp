@@ -19,7 +19,7 @@ std::vector<std::string> find_flat(Problem const& problem) {
     for (ScaleLayout const& scale : layout.scales) {
         std::size_t const components = layout.variables[scale.variable].components;
         bool is_flat = false;
-        for (std::size_t c = 0; c < components; ++c) is_flat = is_flat || prior_of(scale, c).family == ScalePriorFamily::Flat;
+        for (std::size_t c = 0; c < components; ++c) is_flat = is_flat || prior_of(scale, c).family == ScaleFamily::Flat;
         if (is_flat) names.push_back(layout.variables[scale.variable].name);
     }
     // An entry of a block has a prior if some factor whose target it is counts there.
@@ -35,7 +35,7 @@ std::vector<std::string> find_flat(Problem const& problem) {
             if (e % size < absent) continue;
             bool has_prior = false;
             for (std::size_t f = 0; f < layout.factors.size(); ++f)
-                has_prior = has_prior || (layout.factors[f].target == block.variable && layout.factors[f].spread != SpreadKind::Flat &&
+                has_prior = has_prior || (layout.factors[f].target == block.variable && !layout.factors[f].is_flat() &&
                                           (problem.masks[f].empty() || problem.masks[f][e] > 0));
             is_flat = !has_prior;
         }

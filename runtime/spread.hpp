@@ -15,8 +15,7 @@ inline double to_variance(SpreadKind kind, double spread) {
         case SpreadKind::Sd: return spread * spread;
         case SpreadKind::Precision: return 1 / spread;
         case SpreadKind::Variance:
-        case SpreadKind::Covariance:
-        case SpreadKind::Flat: break;
+        case SpreadKind::Covariance: break;
     }
     return spread;
 }
@@ -26,22 +25,20 @@ inline double from_variance(SpreadKind kind, double variance) {
         case SpreadKind::Sd: return std::sqrt(variance);
         case SpreadKind::Precision: return 1 / variance;
         case SpreadKind::Variance:
-        case SpreadKind::Covariance:
-        case SpreadKind::Flat: break;
+        case SpreadKind::Covariance: break;
     }
     return variance;
 }
 
-/// Of what is said per row, 1: its matrix says the rest. Of nothing, 0.
+/// Of what is said per row, 1: its matrix says the rest.
 inline double to_precision(SpreadKind kind, double spread) {
     switch (kind) {
         case SpreadKind::Sd: return 1 / (spread * spread);
         case SpreadKind::Variance: return 1 / spread;
         case SpreadKind::Precision: return spread;
-        case SpreadKind::Covariance: return 1;
-        case SpreadKind::Flat: break;
+        case SpreadKind::Covariance: break;
     }
-    return 0;
+    return 1;
 }
 
 }  // namespace bam

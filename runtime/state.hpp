@@ -12,8 +12,7 @@ struct State {
     /// Per variable of the layout: [component][extent]; empty for data, but for outputs whose missing cells are drawn (augment.hpp). Scales
     /// hold what the file calls them: an sd, a variance or a precision.
     std::vector<std::vector<double>> values;
-    /// Auxiliary variables of half-Cauchy scales (Wand and others 2011): var | aux ~ inverse_gamma(1/2, 1/aux). Per variable:
-    /// [component][extent].
+    /// Auxiliary variables of half-t scales (scale_family.hpp). Per variable: [component][extent].
     std::vector<std::vector<double>> auxiliaries;
 };
 

@@ -99,39 +99,44 @@ class Oracle {
         return result;
     }
 
-    /// Sum of squared residuals over the cells that count; where the spread is known, of residuals divided by it.
+    /// Sum over the cells that count of squared residuals times their precision.
     double quadratic(std::size_t f, State const& state) const {
         Factor const& factor = model_.factors[f];
-        if (factor.spread == Spread::Covariance) {
+        if (factor.has_covariance()) {
             return quadratic_of_covariance(f, state).first;
         }
         double sum = 0;
-        bool const is_learnt =
-            model_.terms[factor.scale].op == Op::Param && model_.symbols[model_.terms[factor.scale].payload].kind == SymbolKind::Scale;
         for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
             Variable const& target = problem_.plan.layout.variables[numbering_.variables.at(factor.target)];
             std::size_t const size = problem_.bound.grid.size(target.extent);
             if (!problem_.masks[f].empty() && problem_.masks[f][component * size + index] == 0) return;
             double const r = value(factor.residual, entry, sequence, step, state);
-            double const spread = is_learnt ? 1 : value(factor.scale, entry, sequence, step, state);
-            double const var = factor.spread == Spread::Sd ? spread * spread : (factor.spread == Spread::Variance ? spread : 1 / spread);
-            sum += r * r / var;
+            sum += r * r / variance(factor, entry, sequence, step, state);
         });
         return sum;
     }
 
+    /// Of a cell of a factor without a covariance.
+    double variance(Factor const& factor, Entry const& entry, std::size_t sequence, std::size_t step, State const& state) const {
+        double product = 1;
+        for (SpreadPart const& part : factor.spread) {
+            double const spread = value(part.value, entry, sequence, step, state);
+            product *= part.kind == SpreadKind::Sd ? spread * spread : (part.kind == SpreadKind::Variance ? spread : 1 / spread);
+        }
+        return product;
+    }
+
     double log_density(std::size_t f, State const& state) const {
         Factor const& factor = model_.factors[f];
-        if (factor.spread == Spread::Flat) return 0;
-        if (factor.spread == Spread::Covariance) return log_density_of_covariance(f, state);
+        if (factor.is_flat()) return 0;
+        if (factor.has_covariance()) return log_density_of_covariance(f, state);
         double sum = 0;
         for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
             Variable const& target = problem_.plan.layout.variables[numbering_.variables.at(factor.target)];
             std::size_t const size = problem_.bound.grid.size(target.extent);
             if (!problem_.masks[f].empty() && problem_.masks[f][component * size + index] == 0) return;
             double const r = value(factor.residual, entry, sequence, step, state);
-            double const spread = value(factor.scale, entry, sequence, step, state);
-            double const var = factor.spread == Spread::Sd ? spread * spread : (factor.spread == Spread::Variance ? spread : 1 / spread);
+            double const var = variance(factor, entry, sequence, step, state);
             sum += -0.5 * std::log(2 * std::numbers::pi * var) - 0.5 * r * r / var;
         });
         return sum;
@@ -210,7 +215,7 @@ class Oracle {
     /// r' inv(cov) r over all rows, and the rest of their log density.
     std::pair<double, double> quadratic_of_covariance(std::size_t f, State const& state) const {
         Factor const& factor = model_.factors[f];
-        std::vector<double> const& cov = model_.literals[model_.terms[factor.scale].payload].values;
+        std::vector<double> const& cov = model_.literals[model_.terms[factor.spread.front().value].payload].values;
         auto const k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(cov.size()))));
         std::vector<double> residuals;
         for_each_cell(f, [&](Entry const& entry, std::size_t, std::size_t, std::size_t sequence, std::size_t step) {
@@ -254,7 +259,11 @@ class Oracle {
         for (double x : state.values[numbering_.variables.at(prior.scale)]) {
             switch (prior.family) {
                 case ScaleFamily::Flat: break;
-                case ScaleFamily::HalfCauchy: sum += std::log(2 * a / (std::numbers::pi * (a * a + x * x))); break;
+                case ScaleFamily::HalfStudentT:
+                    sum += std::log(2) + std::lgamma((a + 1) / 2) - std::lgamma(a / 2) - 0.5 * std::log(a * std::numbers::pi * b * b) -
+                           (a + 1) / 2 * std::log(1 + x * x / (a * b * b));
+                    break;
+                case ScaleFamily::Exponential: sum += std::log(a) - a * x; break;
                 case ScaleFamily::HalfNormal:
                     sum += std::log(2) - 0.5 * std::log(2 * std::numbers::pi * a * a) - x * x / (2 * a * a);
                     break;

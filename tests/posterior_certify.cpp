@@ -61,6 +61,8 @@ std::uint32_t doubled(Pass& pass, std::uint32_t reg) {
 TEST_CASE("verify: every study passes - with a check of every block - scale and symmetry") {
     for (auto const& [name, table] : {std::pair("attention", "small"),
                                       {"attention_skip", "small"},
+                                      {"robust", "small"},
+                                      {"shrinkage", "rows"},
                                       {"attention_unit_decay", "small"},
                                       {"two_heads", "small"},
                                       {"group_regression", "small"},
@@ -133,7 +135,7 @@ TEST_CASE("verify: a swept block that reads less than there is - is found") {
 
 TEST_CASE("verify: a scale that is told of another prior - or of fewer factors - is found") {
     auto const fewer = study_of("random_walk", "small");
-    fewer->problem.plan.layout.scales.front().factors.clear();
+    fewer->problem.plan.layout.scales.front().uses.clear();
     CHECK_FALSE(failures(fewer->problem).empty());
 }
 
@@ -168,9 +170,13 @@ TEST_CASE("verify: flat priors cannot be simulated") {
 TEST_SUITE("slow") {
     // Ranks of 512 simulations; p of every quantity above 0.001 over their number (Bonferroni): of a right sampler one run in a thousand
     // fails.
-    TEST_CASE("sbc of Gibbs: attention - attention with a skip term - regression - random walk") {
-        for (auto const& [name, table] :
-             {std::pair("attention", "small"), {"attention_skip", "small"}, {"regression", "rows"}, {"random_walk", "small"}}) {
+    TEST_CASE("sbc of Gibbs: attention - attention with a skip term - regression - random walk - heavy tails - shrinkage") {
+        for (auto const& [name, table] : {std::pair("attention", "small"),
+                                          {"attention_skip", "small"},
+                                          {"regression", "rows"},
+                                          {"random_walk", "small"},
+                                          {"robust", "small"},
+                                          {"shrinkage", "rows"}}) {
             CAPTURE(std::string(name));
             auto const study = study_of(name, table);
             CalibrationOptions options;
@@ -200,6 +206,8 @@ TEST_SUITE("slow") {
 TEST_CASE("verify: the variational factors of every study pass") {
     for (auto const& [name, table] : {std::pair("attention", "small"),
                                       {"attention_skip", "small"},
+                                      {"robust", "small"},
+                                      {"shrinkage", "rows"},
                                       {"attention_unit_decay", "small"},
                                       {"two_heads", "small"},
                                       {"group_regression", "small"},

@@ -48,6 +48,10 @@ TEST_CASE("conditionals: a local linear trend that is read a step late") {
     for (std::size_t const cells : std::initializer_list<std::size_t>{512, 2}) check_study("trend", "one_series", cells);
 }
 TEST_CASE("conditionals: two outputs with gaps that look back at both") { check_study("two_gaps", "small"); }
+TEST_CASE("conditionals: attention with heavy tails in priors and outputs") {
+    for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("robust", "small", cells);
+}
+TEST_CASE("conditionals: horseshoe and laplace in a regression") { check_study("shrinkage", "rows"); }
 TEST_CASE("conditionals: attention") { check_study("attention", "small"); }
 TEST_CASE("conditionals: attention with a skip term") { check_study("attention_skip", "small"); }
 TEST_CASE("conditionals: a decay per unit") { check_study("attention_unit_decay", "small"); }
@@ -102,20 +106,6 @@ TEST_CASE("recognition: the Kronecker form draws what the rows draw") {
 
 namespace {
 
-/// Sum of squared residuals of a prior, in units of its spread, at the state scored last.
-double scaled_squares(Problem const& problem, Replica& replica, std::size_t f) {
-    FactorLayout const& factor = problem.plan.layout.factors[f];
-    std::vector<double> const& squares = replica.factors().squares(f);
-    if (!factor.scale || problem.plan.layout.variables[*factor.scale].kind != VariableKind::Scale) return squares.front();
-    double sum = 0;
-    for (std::size_t e = 0; e < squares.size(); ++e) {
-        double const spread = replica.state().values[*factor.scale][e];
-        sum += squares[e] *
-               (factor.spread == SpreadKind::Precision ? spread : 1 / (factor.spread == SpreadKind::Sd ? spread * spread : spread));
-    }
-    return sum;
-}
-
 void check_prior_starts(std::string const& name, std::string const& table) {
     CAPTURE(name);
     auto const study = study_of(name, table);
@@ -128,9 +118,9 @@ void check_prior_starts(std::string const& name, std::string const& table) {
         replica.start(k, true);
         for (std::size_t f = 0; f < layout.factors.size(); ++f) {
             FactorLayout const& factor = layout.factors[f];
-            if (factor.is_observation || factor.spread == SpreadKind::Flat || factor.spread == SpreadKind::Covariance) continue;
-            squares[f] += scaled_squares(study->problem, replica, f);
-            for (double const count : replica.factors().counts(f)) counts[f] += count;
+            if (factor.is_observation || factor.is_flat() || factor.has_covariance()) continue;
+            squares[f] += replica.factors().quadratic(f);
+            counts[f] += replica.factors().cells(f);
         }
     }
     for (std::size_t f = 0; f < layout.factors.size(); ++f) {

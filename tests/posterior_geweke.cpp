@@ -97,6 +97,8 @@ TEST_CASE("geweke: entries per step and per cell over-relaxed") { check_geweke("
 TEST_CASE("geweke: random walk over-relaxed") { check_geweke("random_walk", "small", false, -0.7); }
 TEST_CASE("geweke: attention with a skip term") { check_geweke("attention_skip", "small"); }
 TEST_CASE("geweke: a decay per unit") { check_geweke("attention_unit_decay", "small"); }
+TEST_CASE("geweke: attention with heavy tails in priors and outputs") { check_geweke("robust", "small"); }
+TEST_CASE("geweke: horseshoe and laplace in a regression") { check_geweke("shrinkage", "rows"); }
 TEST_CASE("geweke: two heads") { check_geweke("two_heads", "small"); }
 TEST_CASE("geweke: regression by group with fixed attention") { check_geweke("group_regression", "small"); }
 TEST_CASE("geweke: random walk with gaps") { check_geweke("random_walk", "small"); }

@@ -24,6 +24,8 @@ struct Case {
 };
 constexpr Case cases[] = {{"attention", "small"},
                           {"attention_skip", "small"},
+                          {"robust", "small"},
+                          {"shrinkage", "rows"},
                           {"attention_unit_decay", "small"},
                           {"two_heads", "small"},
                           {"selective", "small"},
@@ -184,8 +186,7 @@ void check_expectations(std::string const& model, std::string const& table) {
                 }
             });
             expected /= static_cast<double>(count);
-            double found = 0;
-            for (double s : field.expected_squares(f)) found += s;
+            double const found = field.expected_quadratic(f);
             CAPTURE(f);
             CHECK(std::abs(found - expected) < 1e-10 * (1 + std::abs(expected)));
             for (std::size_t i = 0; i < sum.size(); ++i) {

@@ -22,9 +22,11 @@ class Simulator {
             for (double& x : state.values[numbering_.variables.at(prior.scale)]) x = draw(prior);
             auto& auxiliaries = state.auxiliaries[numbering_.variables.at(prior.scale)];
             for (std::size_t i = 0; i < auxiliaries.size(); ++i) {
-                // aux | var of a half-Cauchy
-                double const sd = state.values[numbering_.variables.at(prior.scale)][i];
-                if (prior.family == ScaleFamily::HalfCauchy) auxiliaries[i] = (1 / (prior.first * prior.first) + 1 / (sd * sd)) / gamma(1);
+                // aux | var of a half-t
+                double const x = state.values[numbering_.variables.at(prior.scale)][i];
+                double const var = prior.spread == SpreadKind::Sd ? x * x : (prior.spread == SpreadKind::Variance ? x : 1 / x);
+                if (prior.family == ScaleFamily::HalfStudentT)
+                    auxiliaries[i] = (1 / (prior.second * prior.second) + prior.first / var) / gamma((prior.first + 1) / 2);
             }
         }
         std::set<SymbolId> drawn;
@@ -84,16 +86,14 @@ class Simulator {
             std::size_t const index = extent == Extent::Cell ? grid.cell(s, t) : (extent == Extent::Time ? t : s);
             for (std::size_t f = 0; f < model.factors.size(); ++f) {
                 Factor const& factor = model.factors[f];
-                if (factor.target != id || factor.spread == Spread::Flat) continue;
-                std::vector<double> const noise = factor.spread == Spread::Covariance ? correlated(factor) : std::vector<double>{};
+                if (factor.target != id || factor.is_flat()) continue;
+                std::vector<double> const noise = factor.has_covariance() ? correlated(factor) : std::vector<double>{};
                 for (std::size_t c = 0; c < entries.size(); ++c) {
                     if (!study_.problem.masks[f].empty() && study_.problem.masks[f][c * size + index] == 0) continue;
                     double const mean = oracle_.value(factor.mean, entries[c], s, t, state);
                     double e = 0;
                     if (noise.empty()) {
-                        double const spread = oracle_.value(factor.scale, entries[c], s, t, state);
-                        e = normal() *
-                            (factor.spread == Spread::Sd ? spread : std::sqrt(factor.spread == Spread::Variance ? spread : 1 / spread));
+                        e = normal() * std::sqrt(oracle_.variance(factor, entries[c], s, t, state));
                     } else {
                         if (c % noise.size() == 0 && c > 0) refresh(factor);
                         e = (c < noise.size() ? noise : again_)[c % noise.size()];
@@ -105,7 +105,7 @@ class Simulator {
     }
 
     std::vector<double> correlated(Factor const& factor) {
-        std::vector<double> const& cov = study_.model.literals[study_.model.terms[factor.scale].payload].values;
+        std::vector<double> const& cov = study_.model.literals[study_.model.terms[factor.spread.front().value].payload].values;
         auto const k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(cov.size()))));
         std::vector<double> root(k * k), result(k);
         for (std::size_t i = 0; i < k; ++i) {
@@ -129,7 +129,8 @@ class Simulator {
 
     double draw(ScalePrior const& prior) {
         switch (prior.family) {
-            case ScaleFamily::HalfCauchy: return prior.first * std::abs(std::cauchy_distribution<double>()(random_));
+            case ScaleFamily::HalfStudentT: return prior.second * std::abs(std::student_t_distribution<double>(prior.first)(random_));
+            case ScaleFamily::Exponential: return std::exponential_distribution<double>(prior.first)(random_);
             case ScaleFamily::HalfNormal: return prior.first * std::abs(normal());
             case ScaleFamily::InverseGamma: return prior.second / gamma(prior.first);
             case ScaleFamily::Gamma: return gamma(prior.first) / prior.second;

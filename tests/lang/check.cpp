@@ -47,12 +47,12 @@ TEST_CASE("check: the attention model") {
     CHECK(observed.is_observation);
     CHECK(to_text(model, observed.mean) == "sum[unit] h[t,unit,out] q[t,unit]");
     CHECK(to_text(model, observed.residual) == "sum[unit] h[t,unit,out] q[t,unit] - y[t,out]");
-    CHECK(to_text(model, observed.scale) == "sigma");
+    CHECK(to_text(model, observed.spread.front().value) == "sigma");
     CHECK(model.symbols[symbol(model, "a")].first_step == 1);
     CHECK(model.symbols[symbol(model, "sigma")].kind == SymbolKind::Scale);
     CHECK(model.symbols[symbol(model, "W_v")].kind == SymbolKind::Block);
     REQUIRE(model.scale_priors.size() == 1);
-    CHECK(model.scale_priors[0].family == ScaleFamily::HalfCauchy);
+    CHECK(model.scale_priors[0].family == ScaleFamily::HalfStudentT);
 }
 
 TEST_CASE("check: every dimension of a product") {
@@ -114,18 +114,18 @@ TEST_CASE("check: what a parameter is comes from its prior and its use") {
     CHECK(kind("c") == SymbolKind::Fixed);
     CHECK(model.literals[*model.symbols[symbol(model, "d")].literal].values == std::vector<double>{-1});
     REQUIRE(model.scale_priors.size() == 3);
-    CHECK(model.scale_priors[0].spread == Spread::Sd);
+    CHECK(model.scale_priors[0].spread == SpreadKind::Sd);
     CHECK(model.scale_priors[0].family == ScaleFamily::Flat);
-    CHECK(model.scale_priors[1].spread == Spread::Variance);
+    CHECK(model.scale_priors[1].spread == SpreadKind::Variance);
     CHECK(model.scale_priors[1].second == 0.2);
-    CHECK(model.scale_priors[2].spread == Spread::Precision);
+    CHECK(model.scale_priors[2].spread == SpreadKind::Precision);
     REQUIRE(model.factors.size() == 6);
-    CHECK(model.factors[0].spread == Spread::Flat);
+    CHECK(model.factors[0].is_flat());
     CHECK(to_text(model, model.factors[0].residual) == "-b[out]");
     CHECK(mean_of(model, 1) == "m");
     CHECK(to_text(model, model.factors[1].residual) == "m - n[out]");
     CHECK(model.terms.constant_value(model.factors[3].mean) == doctest::Approx(0.60653065971263342));
-    CHECK(to_text(model, model.factors[5].scale) == "s[t]");
+    CHECK(to_text(model, model.factors[5].spread.front().value) == "s[t]");
 }
 
 TEST_CASE("check: lists are entries") {
@@ -138,8 +138,8 @@ TEST_CASE("check: lists are entries") {
     Model const& model = *checked.model;
     CHECK(to_text(model, model.factors[0].mean) == "[[1, 2, 3], [4, 5, 6]][out,feat]");
     CHECK(to_text(model, model.factors[1].mean) == "[0, -1, 0.5][feat]");
-    CHECK(model.factors[1].spread == Spread::Covariance);
-    CHECK(model.literals[model.terms[model.factors[1].scale].payload].shape == std::vector<std::size_t>{3, 3});
+    CHECK(model.factors[1].has_covariance());
+    CHECK(model.literals[model.terms[model.factors[1].spread.front().value].payload].shape == std::vector<std::size_t>{3, 3});
 }
 
 TEST_CASE("check: later priors win") {

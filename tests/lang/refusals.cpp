@@ -192,7 +192,7 @@ TEST_CASE("refusals: priors") {
         {128, params + "observe { y ~ normal(c, 1) }", "c"},
         {129, "param { c ~ normal(z, 1) }", "z"},
         {129, "param { c[seq] ~ normal(0, s) }", "s"},
-        {130, "param { g ~ half_normal(1) }\nobserve { z ~ normal(0, 2 * g) }", "2 * g"},
+        {130, "param { g ~ half_normal(1) }\nobserve { z ~ normal(0, 2 + g) }", "2 * g"},
         {130, "observe { z ~ normal(0, s[t-1]) }", "s[t-1]"},
         {131, "param { g ~ normal(0, 1) }\nobserve { z ~ normal(0, g) }", "normal(0, 1)"},
         {131, "param { g ~ inverse_gamma(1, 1) }\nobserve { z ~ normal(0, g) }", "g"},

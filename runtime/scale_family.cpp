@@ -1,0 +1,143 @@
+#include "scale_family.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace bam {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double square(double x) { return x * x; }
+
+/// A row of the kernel with b = β + S/2 is a density in v. In the declared number x it is that times dv/dx, v^(1/2), 1 or v^2: with k the
+/// exponent that is left, d/dv = 0 is γ v^2 / 2 + k v - b = 0.
+ScalePeak peak_of_kernel(Kernel const& prior, SpreadKind spread, double n, double squares) {
+    double const k = prior.alpha + 1 + n / 2 - jacobian_power(spread);
+    double const b = prior.beta + squares / 2;
+    double const gamma = prior.gamma;
+    double v = 0;
+    if (gamma == 0)
+        v = k > 0 ? b / k : infinity;
+    else if (double const root = std::sqrt(k * k + 2 * gamma * b); k > 0)
+        v = 2 * b / (k + root);
+    else
+        v = (root - k) / gamma;
+    return {v, b / v + gamma * v / 2};
+}
+
+/// v^(-n/2) exp(-S / 2v) (1 + v / (ν A^2))^(-(ν+1)/2), the half-t of scale A itself:
+/// (n + ν + 1) v^2 + (n ν A^2 - S) v - S ν A^2 = 0.
+ScalePeak peak_of_half_t(double df, double scale, double n, double squares) {
+    double const width = df * square(scale);
+    double const a = n + df + 1;
+    double const b = n * width - squares;
+    double const c = squares * width;
+    double const root = std::sqrt(b * b + 4 * a * c);
+    double const v = b > 0 ? 2 * c / (b + root) : (root - b) / (2 * a);
+    double const ratio = v / width;
+    return {v, squares / (2 * v) + (df + 1) / 2 * ratio / square(1 + ratio)};
+}
+
+}  // namespace
+
+Kernel kernel(ScalePriorLayout const& prior, SpreadKind spread, double auxiliary) {
+    switch (prior.family) {
+        case ScaleFamily::InverseGamma:
+        case ScaleFamily::Gamma: return {prior.first, prior.second, 0};
+        case ScaleFamily::HalfStudentT: return {prior.first / 2, prior.first / auxiliary, 0};
+        case ScaleFamily::HalfNormal: return {-0.5, 0, 1 / square(prior.first)};
+        case ScaleFamily::Exponential: return {-1, 0, 2 * prior.first};
+        case ScaleFamily::Flat: break;
+    }
+    // Flat in the sd is v^(-1/2), in the variance 1, in the precision v^(-2).
+    return {spread == SpreadKind::Sd ? -0.5 : (spread == SpreadKind::Variance ? -1.0 : 1.0), 0, 0};
+}
+
+bool has_auxiliary(ScaleFamily family) { return family == ScaleFamily::HalfStudentT; }
+
+InverseGamma auxiliary_given(ScalePriorLayout const& prior, double variance) {
+    return {(prior.first + 1) / 2, 1 / square(prior.second) + prior.first / variance};
+}
+
+double log_density(ScalePriorLayout const& prior, double x) {
+    double const a = prior.first;
+    double const b = prior.second;
+    switch (prior.family) {
+        case ScaleFamily::Flat: return 0;
+        case ScaleFamily::HalfStudentT:
+            return std::log(2 / b) + std::lgamma((a + 1) / 2) - std::lgamma(a / 2) - 0.5 * std::log(a * std::numbers::pi) -
+                   (a + 1) / 2 * std::log1p(square(x / b) / a);
+        case ScaleFamily::HalfNormal: return 0.5 * std::log(2 / std::numbers::pi) - std::log(a) - 0.5 * square(x / a);
+        case ScaleFamily::InverseGamma: return a * std::log(b) - std::lgamma(a) - (a + 1) * std::log(x) - b / x;
+        case ScaleFamily::Gamma: return a * std::log(b) - std::lgamma(a) + (a - 1) * std::log(x) - b * x;
+        case ScaleFamily::Exponential: return std::log(a) - a * x;
+    }
+    return 0;
+}
+
+double draw_prior(ScalePriorLayout const& prior, Stream& stream) {
+    switch (prior.family) {
+        case ScaleFamily::HalfStudentT: {
+            double const z = std::abs(stream.normal());
+            return prior.second * z / std::sqrt(stream.gamma(prior.first / 2) / (prior.first / 2));
+        }
+        case ScaleFamily::HalfNormal: return prior.first * std::abs(stream.normal());
+        case ScaleFamily::InverseGamma: return inverse_gamma(stream, prior.first, prior.second);
+        case ScaleFamily::Gamma: return stream.gamma(prior.first) / prior.second;
+        case ScaleFamily::Exponential: return stream.exponential() / prior.first;
+        case ScaleFamily::Flat: break;
+    }
+    return std::numeric_limits<double>::quiet_NaN();
+}
+
+double mean_variance(ScalePriorLayout const& prior, SpreadKind spread) {
+    double const a = prior.first;
+    double const b = prior.second;
+    switch (prior.family) {
+        case ScaleFamily::HalfStudentT: return a > 2 ? square(b) * a / (a - 2) : infinity;
+        case ScaleFamily::HalfNormal: return square(a);
+        case ScaleFamily::InverseGamma:
+        case ScaleFamily::Gamma: return a > 1 ? b / (a - 1) : infinity;
+        case ScaleFamily::Exponential: return spread == SpreadKind::Variance ? 1 / a : infinity;
+        case ScaleFamily::Flat: break;
+    }
+    return infinity;
+}
+
+double typical_sd(ScalePriorLayout const& prior, double guess) {
+    switch (prior.family) {
+        case ScaleFamily::Flat: break;
+        case ScaleFamily::HalfStudentT: return std::min(guess, prior.second);
+        case ScaleFamily::HalfNormal: return std::min(guess, prior.first);
+        case ScaleFamily::InverseGamma:
+        case ScaleFamily::Gamma:
+            if (prior.first >= 1) return std::sqrt(prior.second / (prior.first + 1));
+            break;
+        case ScaleFamily::Exponential: return std::min(guess, 1 / std::sqrt(prior.first));
+    }
+    return guess;
+}
+
+double tail_power(ScalePriorLayout const& prior, SpreadKind spread, double n) {
+    switch (prior.family) {
+        case ScaleFamily::HalfNormal:
+        case ScaleFamily::Exponential: return infinity;
+        case ScaleFamily::HalfStudentT: return n + prior.first;
+        case ScaleFamily::InverseGamma:
+        case ScaleFamily::Gamma: return n + 2 * prior.first;
+        case ScaleFamily::Flat: break;
+    }
+    return spread == SpreadKind::Sd ? n - 1 : (spread == SpreadKind::Variance ? n - 2 : n + 2);
+}
+
+bool keeps_from_zero(ScaleFamily family) { return family == ScaleFamily::InverseGamma || family == ScaleFamily::Gamma; }
+
+ScalePeak peak(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares) {
+    if (prior.family == ScaleFamily::HalfStudentT) return peak_of_half_t(prior.first, prior.second, n, squares);
+    return peak_of_kernel(kernel(prior, spread, 1), spread, n, squares);
+}
+
+}  // namespace bam
