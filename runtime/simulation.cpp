@@ -27,12 +27,10 @@ std::vector<std::string> find_flat(Problem const& problem) {
         Variable const& variable = layout.variables[block.variable];
         Grid const& grid = problem.bound.grid;
         std::size_t const size = grid.size(variable.extent);
-        std::size_t const absent = variable.extent == Extent::Time   ? variable.first_step
-                                   : variable.extent == Extent::Cell ? grid.offsets[std::min(variable.first_step, grid.steps)]
-                                                                     : 0;
+        std::size_t const first = first_index(variable, grid);
         bool is_flat = false;
         for (std::size_t e = 0; e < variable.components * size && !is_flat; ++e) {
-            if (e % size < absent) continue;
+            if (e % size < first) continue;
             bool has_prior = false;
             for (std::size_t f = 0; f < layout.factors.size(); ++f)
                 has_prior = has_prior || (layout.factors[f].target == block.variable && layout.factors[f].spread != SpreadKind::Flat &&
