@@ -3,26 +3,14 @@
 #include <fmt/core.h>
 
 #include "certify.hpp"
-#include "mean_field.hpp"
 #include "sbc.hpp"
 #include "simulation.hpp"
-#include "study.hpp"
+#include "studies.hpp"
 
 using namespace bam;
 using namespace bam::test;
 
 namespace {
-
-std::filesystem::path const studies = std::filesystem::path(BAM_TEST_DIR) / "studies";
-
-std::unique_ptr<Study> study_of(std::string const& name, std::string const& table) {
-    return study_file(studies / (name + ".bam"), text_of(studies / (table + ".csv")));
-}
-
-ExpectationPlan expectations_of(Study const& study) {
-    Model model = study.model;
-    return plan_expectations(model, study.derivation, study.laid_out, drawn_outputs(study.problem));
-}
 
 /// Names of the checks that fail: "quadratic level".
 std::vector<std::string> failures(Problem const& problem) {
@@ -59,23 +47,9 @@ std::uint32_t doubled(Pass& pass, std::uint32_t reg) {
 }  // namespace
 
 TEST_CASE("verify: every study passes - with a check of every block - scale and symmetry") {
-    for (auto const& [name, table] : {std::pair("attention", "small"),
-                                      {"attention_skip", "small"},
-                                      {"attention_unit_decay", "small"},
-                                      {"two_heads", "small"},
-                                      {"group_regression", "small"},
-                                      {"random_walk", "small"},
-                                      {"growth", "small"},
-                                      {"regression", "rows"},
-                                      {"eight_schools", "rows"},
-                                      {"ar", "series"},
-                                      {"selective", "small"},
-                                      {"steps", "small"},
-                                      {"levels", "small"},
-                                      {"trend", "one_series"},
-                                      {"two_gaps", "small"}}) {
-        CAPTURE(std::string(name));
-        auto const study = study_of(name, table);
+    for (Case const& which : cases) {
+        CAPTURE(which.model);
+        auto const study = study_of(which);
         auto const checks = certify(study->problem, 1);
         Plan const& plan = study->problem.plan;
         std::size_t const missing = static_cast<std::size_t>(std::count_if(study->problem.augmented.begin(), study->problem.augmented.end(),
@@ -90,7 +64,7 @@ TEST_CASE("verify: every study passes - with a check of every block - scale and 
 }
 
 TEST_CASE("verify: a dropped offset is found") {
-    auto const study = study_of("regression", "rows");
+    auto const study = study_of({"regression", "rows"});
     CHECK(failures(study->problem).empty());
     // The target stands in it.
     for (auto& group : block_of(*study, "b").equations.front().groups)
@@ -99,7 +73,7 @@ TEST_CASE("verify: a dropped offset is found") {
 }
 
 TEST_CASE("verify: swapped registers are found") {
-    auto const study = study_of("growth", "small");
+    auto const study = study_of({"growth", "small"});
     CHECK(failures(study->problem).empty());
     for (Equations& equations : block_of(*study, "rate").equations)
         for (auto& group : equations.groups)
@@ -108,7 +82,7 @@ TEST_CASE("verify: swapped registers are found") {
 }
 
 TEST_CASE("verify: a scaled covariate is found") {
-    auto const study = study_of("growth", "small");
+    auto const study = study_of({"growth", "small"});
     for (Equations& equations : block_of(*study, "rate").equations)
         for (auto& group : equations.groups)
             for (EquationRow& row : group)
@@ -117,7 +91,7 @@ TEST_CASE("verify: a scaled covariate is found") {
 }
 
 TEST_CASE("verify: a dropped step before is found") {
-    auto const study = study_of("random_walk", "small");
+    auto const study = study_of({"random_walk", "small"});
     for (Equations& equations : block_of(*study, "level").equations)
         for (auto& group : equations.groups)
             for (EquationRow& row : group) row.lagged.clear();
@@ -125,20 +99,20 @@ TEST_CASE("verify: a dropped step before is found") {
 }
 
 TEST_CASE("verify: a swept block that reads less than there is - is found") {
-    auto const study = study_of("attention", "small");
+    auto const study = study_of({"attention", "small"});
     for (ReadoutPlan& readout : block_of(*study, "a").sweep.readouts)
         for (ReadoutRow& row : readout.rows) row.offset = no_register;
     CHECK(has(failures(study->problem), "quadratic a"));
 }
 
 TEST_CASE("verify: a scale that is told of another prior - or of fewer factors - is found") {
-    auto const fewer = study_of("random_walk", "small");
+    auto const fewer = study_of({"random_walk", "small"});
     fewer->problem.plan.layout.scales.front().factors.clear();
     CHECK_FALSE(failures(fewer->problem).empty());
 }
 
 TEST_CASE("verify: a symmetry that there is not - is found") {
-    auto const study = study_of("attention", "small");
+    auto const study = study_of({"attention", "small"});
     REQUIRE(!study->problem.plan.orbits.empty());
     OrbitPlan& orbit = study->problem.plan.orbits.front();
     if (orbit.second_slices.size() > 1)
@@ -159,7 +133,7 @@ TEST_CASE("verify: the tail of chi-square") {
 }
 
 TEST_CASE("verify: flat priors cannot be simulated") {
-    CHECK(find_flat(study_of("regression", "rows")->problem).empty());
+    CHECK(find_flat(study_of({"regression", "rows"})->problem).empty());
     auto const study = study_file(std::filesystem::path(BAM_ROOT_DIR) / "examples/kidiq/kidiq.bam",
                                   text_of(std::filesystem::path(BAM_ROOT_DIR) / "examples/kidiq/kidiq.csv"));
     CHECK(find_flat(study->problem) == std::vector<std::string>{"b"});
@@ -169,10 +143,10 @@ TEST_SUITE("slow") {
     // Ranks of 512 simulations; p of every quantity above 0.001 over their number (Bonferroni): of a right sampler one run in a thousand
     // fails.
     TEST_CASE("sbc of Gibbs: attention - attention with a skip term - regression - random walk") {
-        for (auto const& [name, table] :
-             {std::pair("attention", "small"), {"attention_skip", "small"}, {"regression", "rows"}, {"random_walk", "small"}}) {
-            CAPTURE(std::string(name));
-            auto const study = study_of(name, table);
+        for (Case const& which :
+             {Case{"attention", "small"}, Case{"attention_skip", "small"}, Case{"regression", "rows"}, Case{"random_walk", "small"}}) {
+            CAPTURE(which.model);
+            auto const study = study_of(which);
             CalibrationOptions options;
             options.seed = 20;
             options.replicates = 512;
@@ -186,7 +160,7 @@ TEST_SUITE("slow") {
         }
     }
     TEST_CASE("sbc of Gibbs finds a covariate that is too large") {
-        auto const study = study_of("regression", "rows");
+        auto const study = study_of({"regression", "rows"});
         for (Equations& equations : block_of(*study, "b").equations)
             for (auto& group : equations.groups)
                 for (EquationRow& row : group)
@@ -198,23 +172,9 @@ TEST_SUITE("slow") {
 }
 
 TEST_CASE("verify: the variational factors of every study pass") {
-    for (auto const& [name, table] : {std::pair("attention", "small"),
-                                      {"attention_skip", "small"},
-                                      {"attention_unit_decay", "small"},
-                                      {"two_heads", "small"},
-                                      {"group_regression", "small"},
-                                      {"random_walk", "small"},
-                                      {"growth", "small"},
-                                      {"regression", "rows"},
-                                      {"eight_schools", "rows"},
-                                      {"ar", "series"},
-                                      {"selective", "small"},
-                                      {"steps", "small"},
-                                      {"levels", "small"},
-                                      {"trend", "one_series"},
-                                      {"two_gaps", "small"}}) {
-        CAPTURE(std::string(name));
-        auto const study = study_of(name, table);
+    for (Case const& which : cases) {
+        CAPTURE(which.model);
+        auto const study = study_of(which);
         auto const checks = certify_variational(study->problem, expectations_of(*study), 1);
         CHECK(checks.back().name == "ascent");
         for (Check const& check : checks) {
@@ -225,7 +185,7 @@ TEST_CASE("verify: the variational factors of every study pass") {
 }
 
 TEST_CASE("verify: a corrupted expectation is found") {
-    auto const study = study_of("attention", "small");
+    auto const study = study_of({"attention", "small"});
     ExpectationPlan broken = expectations_of(*study);
     CHECK(has_passed(certify_variational(study->problem, broken, 1)));
     // The expected square of the observations without one of its instructions: a sum that misses a product.
