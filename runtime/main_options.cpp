@@ -244,7 +244,8 @@ std::vector<Verb> const& verbs() {
          "bam fit bakery.bam --data bakery.csv --backend vi --linear-response",
          add_fit},
         {"verify", "Check what was derived for a model and a table against identities it must obey", "MODEL", 1, 1,
-         "  bam verify models/attention.bam --data theoph.csv\n  bam verify bakery.bam --data bakery.csv --sbc 200 --svg ranks.svg",
+         "  bam verify models/attention.bam --data theoph.csv\n  bam verify bakery.bam --data bakery.csv --sbc 200 --svg ranks.svg\n"
+         "  bam verify bakery.bam --data bakery.csv --geweke 10000",
          [](CLI::App& app, Options& options) {
              add_data_options(app, options, "The table, as CSV; - is standard input");
              add_model_options(app, options);
@@ -253,8 +254,11 @@ std::vector<Verb> const& verbs() {
              })->default_str("1");
              add_count(app, "--sbc", options.calibrations, 0, 1000000,
                        "Simulation-based calibration: N times outputs of the model's own, 0 for none");
+             add_count(app, "--geweke", options.joint_sweeps, 0, 100000000,
+                       "Geweke's test: N sweeps with new outputs after each, whose parameters must keep the moments of their priors, 0 for "
+                       "none");
              add_count(app, "--threads", options.fit.threads, 0, 100000,
-                       "Simulations at a time, 0 for as many as the machine has cores; the ranks do not depend on it");
+                       "Simulations at a time, 0 for as many as the machine has cores; what is found does not depend on it");
              add_value(app, "--json", "FILE", "Write the checks as JSON",
                        [&](std::string const& flag, std::string const& text) { options.json = to_path(flag, text); });
              add_value(app, "--svg", "FILE", "Write histograms of the ranks; with --sbc",

@@ -10,6 +10,7 @@ namespace bam {
 namespace {
 
 constexpr std::uint64_t noise_stream = std::uint64_t{1} << 35;  // above those of Carrier
+constexpr std::uint64_t auxiliary_stream = std::uint64_t{1} << 36;
 
 }  // namespace
 
@@ -54,7 +55,30 @@ Simulation::Simulation(Problem& problem, std::uint64_t seed) : problem_(problem)
 State const& Simulation::draw(std::uint64_t number) {
     carrier_->set(number, nullptr);
     draw_outputs(number);
-    return carrier_->state();
+    state_ = carrier_->state();
+    draw_auxiliaries(number);
+    return state_;
+}
+
+void Simulation::draw_outputs(State const& parameters, std::uint64_t number) {
+    carrier_->set(parameters);
+    draw_outputs(number);
+}
+
+/// Of half-Cauchy scales, given the scales.
+void Simulation::draw_auxiliaries(std::uint64_t number) {
+    Layout const& layout = problem_.plan.layout;
+    for (ScaleLayout const& scale : layout.scales) {
+        std::vector<double> const& values = state_.values[scale.variable];
+        std::size_t const size = values.size() / layout.variables[scale.variable].components;
+        Stream stream(seed_, 0, number, auxiliary_stream + scale.variable);
+        for (std::size_t e = 0; e < values.size(); ++e) {
+            ScalePriorLayout const& prior = prior_of(scale, e / size);
+            if (prior.family == ScalePriorFamily::HalfCauchy)
+                state_.auxiliaries[scale.variable][e] =
+                    inverse_gamma(stream, 1, 1 / (prior.first * prior.first) + 1 / (values[e] * values[e]));
+        }
+    }
 }
 
 /// Step by step if a mean looks back at outputs, else all at once.

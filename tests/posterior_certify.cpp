@@ -2,10 +2,15 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
+#include <cmath>
+#include <numbers>
+
 #include "certify.hpp"
+#include "geweke.hpp"
 #include "sbc.hpp"
 #include "simulation.hpp"
 #include "studies.hpp"
+#include "tails.hpp"
 
 using namespace bam;
 using namespace bam::test;
@@ -132,11 +137,63 @@ TEST_CASE("verify: the tail of chi-square") {
     CHECK(chi_square_tail(200, 10) < 1e-30);
 }
 
+TEST_CASE("verify: the tails of Student's t") {
+    CHECK(student_tail(2.2281388519649385, 10) == doctest::Approx(0.05).epsilon(1e-10));
+    CHECK(student_tail(-1, 1) == doctest::Approx(0.5).epsilon(1e-12));
+    CHECK(student_tail(0, 3) == 1);
+    // Of two degrees of freedom it is 1 - t / sqrt(2 + t^2), of one 1 - 2 atan(t) / pi.
+    for (double const t : {0.01, 0.5, 3.0, 20.0}) {
+        CHECK(student_tail(t, 2) == doctest::Approx(1 - t / std::sqrt(2 + t * t)).epsilon(1e-10));
+        CHECK(student_tail(t, 1) == doctest::Approx(1 - 2 * std::atan(t) / std::numbers::pi).epsilon(1e-10));
+    }
+    CHECK(student_tail(1e4, 2) == doctest::Approx(1e-8 - 1.5e-16).epsilon(1e-10));
+    CHECK(student_tail(3, 1e9) == doctest::Approx(std::erfc(3 / std::numbers::sqrt2)).epsilon(1e-6));
+}
+
 TEST_CASE("verify: flat priors cannot be simulated") {
     CHECK(find_flat(study_of({"regression", "rows"})->problem).empty());
     auto const study = study_file(std::filesystem::path(BAM_ROOT_DIR) / "examples/kidiq/kidiq.bam",
                                   text_of(std::filesystem::path(BAM_ROOT_DIR) / "examples/kidiq/kidiq.csv"));
     CHECK(find_flat(study->problem) == std::vector<std::string>{"b"});
+}
+
+TEST_CASE("geweke: right samplers keep the moments of their priors") {
+    for (Case const& which :
+         {Case{"attention", "small"}, Case{"regression", "rows"}, Case{"random_walk", "small"}, Case{"growth", "small"}}) {
+        CAPTURE(which.model);
+        auto const study = study_of(which);
+        JointTestOptions options;
+        options.seed = 4;
+        options.sweeps = 3000;
+        JointTest const test = compare_joint(study->problem, options);
+        CHECK(test.chains == 100);
+        CHECK(test.sweeps == 30);
+        CHECK(test.quantities.back().name == "log_likelihood");
+        // A check of every parameter, and of the log likelihood.
+        CHECK(to_checks(test).size() == study->problem.plan.blocks.size() + study->problem.plan.layout.scales.size() + 1);
+        for (Check const& check : to_checks(test)) {
+            CAPTURE(check.of);
+            CHECK_MESSAGE(check.passed, moments_text(test));
+        }
+        options.threads = 1;
+        CHECK(moments_json(compare_joint(study->problem, options)) == moments_json(test));
+    }
+}
+
+TEST_CASE("geweke: a covariate that is too large is found - and a scale that is told of fewer factors") {
+    JointTestOptions options;
+    options.sweeps = 3000;
+    auto const study = study_of({"regression", "rows"});
+    for (Equations& equations : block_of(*study, "b").equations)
+        for (auto& group : equations.groups)
+            for (EquationRow& row : group)
+                if (row.covariates.front() != no_register) row.covariates.front() = doubled(equations.pass, row.covariates.front());
+    CHECK_FALSE(has_passed(to_checks(compare_joint(study->problem, options))));
+
+    auto const fewer = study_of({"random_walk", "small"});
+    fewer->problem.plan.layout.scales.front().factors.clear();
+    // It is drawn from its prior whatever the data are: its own moments are right, those of what depends on it are not.
+    CHECK_FALSE(has_passed(to_checks(compare_joint(fewer->problem, options))));
 }
 
 TEST_SUITE("slow") {
