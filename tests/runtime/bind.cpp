@@ -115,9 +115,9 @@ TEST_CASE("grid: lanes shrink as short sequences end") {
     CHECK(grid.size(Extent::Sequence) == 4);
     CHECK(grid.size(Extent::Time) == 4);
     CHECK(grid.size(Extent::Cell) == 9);
-    std::vector<std::size_t> lengths;
+    Sizes lengths;
     for (std::size_t s = 0; s < grid.sequences; ++s) lengths.push_back(grid.length(s));
-    CHECK(lengths == std::vector<std::size_t>{4, 2, 2, 1});
+    CHECK(lengths == Sizes{4, 2, 2, 1});
     CHECK(make_grid({}).cells() == 0);
     CHECK_THROWS_AS(make_grid({1, 2}), std::invalid_argument);
 
