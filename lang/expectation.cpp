@@ -151,19 +151,13 @@ Expectations::Sum Expectations::expand_scan(Node const& node) {
     for (Monomial& monomial : expand(node.args[1])) {
         std::sort(monomial.summed.begin(), monomial.summed.end());
         Monomial outside;
-        std::vector<Term> inside;
+        auto split = terms_.split_by(time, monomial.atoms);
+        outside.atoms = std::move(split.outside);
         Axes outside_axes;
-        for (Term atom : monomial.atoms) {
-            if (terms_.has_axis(atom, time)) {
-                inside.push_back(atom);
-            } else {
-                outside.atoms.push_back(atom);
-                outside_axes = united(outside_axes, terms_.axes(atom));
-            }
-        }
+        for (Term atom : outside.atoms) outside_axes = united(outside_axes, terms_.axes(atom));
         outside.summed = common(monomial.summed, outside_axes);
-        Term const input = eliminate(inside, without(monomial.summed, outside.summed));
-        for (Term atom : flat(terms_.scan(node.args[0], input, time))) outside.atoms.push_back(atom);
+        Term const input = eliminate(split.inside, without(monomial.summed, outside.summed));
+        for (Term atom : terms_.factors_of(terms_.scan(node.args[0], input, time))) outside.atoms.push_back(atom);
         sum.push_back(std::move(outside));
     }
     return sum;
@@ -261,7 +255,7 @@ Term Expectations::product(Monomial const& a, Monomial const& b, bool is_central
         }
     }
     for (std::vector<Term> const& atoms : components) {
-        for (Term factor : flat(component(atoms, is_central))) factors.push_back(factor);
+        for (Term factor : terms_.factors_of(component(atoms, is_central))) factors.push_back(factor);
     }
     return eliminate(std::move(factors), united(a.summed, b.summed));
 }
@@ -323,10 +317,6 @@ Term Expectations::scan_product(Term a, Term b) {
 
 // ---------------------------------------------------------------- sums of products
 
-std::vector<Term> Expectations::flat(Term term) const {
-    return terms_[term].op == Op::Multiply ? terms_[term].args : std::vector<Term>{term};
-}
-
 bool Expectations::is_static(Term term) const {
     Axes const& axes = terms_.axes(term);
     return std::all_of(axes.begin(), axes.end(), [&](Axis axis) { return model_.dims[axis.dim].role == Role::Labelled; });
@@ -344,7 +334,7 @@ double Expectations::size(Axes const& axes) const {
 Term Expectations::eliminate(std::vector<Term> factors, Axes summed) {
     std::vector<Term> atoms;
     for (Term factor : factors) {
-        for (Term atom : flat(factor)) atoms.push_back(atom);
+        for (Term atom : terms_.factors_of(factor)) atoms.push_back(atom);
     }
     factors = std::move(atoms);
     while (!summed.empty()) {
@@ -365,16 +355,14 @@ Term Expectations::eliminate(std::vector<Term> factors, Axes summed) {
                 cheapest = axis;
             }
         }
-        std::vector<Term> group;
-        std::vector<Term> rest;
-        for (Term factor : factors) (terms_.has_axis(factor, cheapest) ? group : rest).push_back(factor);
+        auto [rest, group] = terms_.split_by(cheapest, factors);
         Axes gone;
         for (Axis axis : summed) {
             bool const is_inside = std::none_of(rest.begin(), rest.end(), [&](Term factor) { return terms_.has_axis(factor, axis); });
             bool const is_here = std::any_of(group.begin(), group.end(), [&](Term factor) { return terms_.has_axis(factor, axis); });
             if (axis == cheapest || (is_inside && is_here)) gone.push_back(axis);
         }
-        for (Term factor : flat(terms_.contract(group, gone))) rest.push_back(factor);
+        for (Term factor : terms_.factors_of(terms_.contract(group, gone))) rest.push_back(factor);
         factors = std::move(rest);
         summed = without(summed, gone);
     }
@@ -406,7 +394,7 @@ bool Expectations::push_into_scan(std::vector<Term>& factors, Axes& summed) {
             summed = without(summed, gone);
             factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(std::max(s, f)));
             factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(std::min(s, f)));
-            for (Term factor : flat(moved)) factors.push_back(factor);
+            for (Term factor : terms_.factors_of(moved)) factors.push_back(factor);
             return true;
         }
     }

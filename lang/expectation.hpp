@@ -59,7 +59,6 @@ class Expectations {
     Term eliminate(std::vector<Term> factors, Axes summed);
     bool push_into_scan(std::vector<Term>& factors, Axes& summed);
     double size(Axes const& axes) const;
-    std::vector<Term> flat(Term term) const;
     bool is_static(Term term) const;
 
     Model& model_;

@@ -75,7 +75,7 @@ Mixing mixing(Model const& model, Term second, DimId dim) {
     Axis const in_b{dim, second_entry_copy};
     bool has_delta = false;
     bool rest_knows = false;
-    for (Term arg : node.op == Op::Multiply ? node.args : std::vector<Term>{second}) {
+    for (Term arg : model.terms.factors_of(second)) {
         if (model.terms[arg].op == Op::Delta && model.terms.axes(arg) == Axes{in_a, in_b}) {
             has_delta = true;
         } else {

@@ -273,6 +273,16 @@ Term Terms::contract(std::vector<Term> factors, Axes summed) {
     return intern(std::move(node));
 }
 
+std::vector<Term> Terms::factors_of(Term term) const {
+    return nodes_[term].op == Op::Multiply ? nodes_[term].args : std::vector<Term>{term};
+}
+
+Terms::Split Terms::split_by(Axis axis, std::vector<Term> const& factors) const {
+    Split split;
+    for (Term factor : factors) (has_axis(factor, axis) ? split.inside : split.outside).push_back(factor);
+    return split;
+}
+
 Term Terms::scan(Term coefficient, Term input, Axis time) {
     if (input == zero_) return zero_;
     if (coefficient == zero_) return input;
@@ -283,11 +293,7 @@ Term Terms::scan(Term coefficient, Term input, Axis time) {
         return add(std::move(sum));
     }
     // What does not change with time leaves the recurrence: scan(c, f u) = f scan(c, u).
-    std::vector<Term> outside;
-    std::vector<Term> inside;
-    for (Term factor : node.op == Op::Multiply ? node.args : std::vector<Term>{input}) {
-        (has_axis(factor, time) ? inside : outside).push_back(factor);
-    }
+    auto [outside, inside] = split_by(time, factors_of(input));
     Node result;
     result.op = Op::Scan;
     result.payload = (std::uint64_t{time.dim} << 16) | time.copy;
@@ -309,11 +315,7 @@ Term Terms::shift(Term term, Axis time) {
         return add(std::move(sum));
     }
     // What does not change with time leaves; where nothing changes, the first step still has nothing before it.
-    std::vector<Term> outside;
-    std::vector<Term> inside;
-    for (Term factor : node.op == Op::Multiply ? node.args : std::vector<Term>{term}) {
-        (has_axis(factor, time) ? inside : outside).push_back(factor);
-    }
+    auto [outside, inside] = split_by(time, factors_of(term));
     Node result;
     result.op = Op::Shift;
     result.payload = (std::uint64_t{time.dim} << 16) | time.copy;

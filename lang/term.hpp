@@ -88,6 +88,13 @@ class Terms {
     Term multiply(std::vector<Term> factors);
     /// sum over `summed` of the product of `factors`
     Term contract(std::vector<Term> factors, Axes summed);
+    /// The factors of a product; anything else is its only one.
+    std::vector<Term> factors_of(Term term) const;
+    /// Factors without an axis, and those that have it.
+    struct Split {
+        std::vector<Term> outside, inside;
+    };
+    Split split_by(Axis axis, std::vector<Term> const& factors) const;
     /// h[t] = coefficient[t] h[t-1] + input[t] along `time`
     Term scan(Term coefficient, Term input, Axis time);
     /// `term` one step back along `time`, 0 before the first step

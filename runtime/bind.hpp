@@ -25,6 +25,8 @@ struct Grid {
     std::size_t lanes(std::size_t step) const { return offsets[step + 1] - offsets[step]; }
     std::size_t cell(std::size_t sequence, std::size_t step) const { return offsets[step] + sequence; }
     std::size_t size(Extent extent) const;
+    /// Number of steps of a sequence, by bisection: log(steps) comparisons.
+    std::size_t length(std::size_t sequence) const;
 
     /// Calls f(index, sequence, step) for the indices of an extent, over the steps from `first` to below `last`; sequence or step is 0
     /// where the extent does not know it.
@@ -56,6 +58,9 @@ std::size_t entry_of(Variable const& variable, std::size_t component, Grid const
 
 /// The grid of sequences of these lengths, which must not increase.
 Grid make_grid(std::vector<std::size_t> const& lengths);
+
+/// The first index of a variable's extent that exists: those before it are the steps that `a[t > 0]` does not have.
+std::size_t first_index(Variable const& variable, Grid const& grid);
 
 /// A table read through a layout.
 struct Bound {

@@ -194,6 +194,13 @@ void Carrier::set(std::size_t draw, double const* row) {
     }
 }
 
+void Carrier::set(State const& state) {
+    // Element by element: passes hold references to the arrays.
+    for (std::size_t v = 0; v < state.values.size(); ++v)
+        std::copy(state.values[v].begin(), state.values[v].end(), state_.values[v].begin());
+    factors_.refresh();
+}
+
 void Carrier::draw_scale_priors(ScaleLayout const& scale, Stream& stream) {
     std::size_t const size = problem_.bound.grid.size(problem_.plan.layout.variables[scale.variable].extent);
     for (std::size_t const entry : map_.unseen()[scale.variable]) {

@@ -53,6 +53,8 @@ class Carrier {
 
     /// Sets the state to the draw-th draw, `row` having its columns. O(entries) and one pass per block over time that is new.
     void set(std::size_t draw, double const* row);
+    /// The same of a state that is known as a whole.
+    void set(State const& state);
 
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, state_, factors_.weights()}; }
     State const& state() const { return state_; }

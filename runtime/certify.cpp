@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <nlohmann/json.hpp>
 
+#include "random_line.hpp"
 #include "scales.hpp"
-#include "words.hpp"
 
 namespace bam {
 namespace {
@@ -17,29 +15,6 @@ constexpr double tolerance = 1e-9;       ///< relative to the log joint
 constexpr std::size_t states = 4;        ///< points at which everything is tried: a start, then where a chain has been
 constexpr std::size_t most_places = 12;  ///< steps of a swept block, entries of a scale, missing cells that are tried at each
 constexpr std::uint64_t stream_base = std::uint64_t{1} << 61;
-
-/// Normals along a random line: 0 but in a range of their numbers, there `length` times a standard normal.
-class Line final : public NormalSource {
-  public:
-    Line(Stream& stream, double length, std::size_t first = 0, std::size_t last = SIZE_MAX)
-        : stream_(stream), length_(length), first_(first), last_(last) {}
-    double normal() override {
-        std::size_t const k = taken_++;
-        if (k < first_ || k >= last_ || length_ == 0) return 0;
-        double const z = length_ * stream_.normal();
-        squares_ += z * z;
-        return z;
-    }
-    std::size_t taken() const { return taken_; }
-    double squares() const { return squares_; }
-
-  private:
-    Stream& stream_;
-    double length_;
-    std::size_t first_, last_;
-    std::size_t taken_ = 0;
-    double squares_ = 0;
-};
 
 /// About `most` of the numbers below n, the first and the last among them.
 std::vector<std::size_t> spread_over(std::size_t n, std::size_t most = most_places) {
@@ -68,7 +43,7 @@ class Certifier {
             for (OrbitPlan const& orbit : problem_.plan.orbits) try_orbit(orbit, start);
             replica_.set_state(start);
         }
-        return std::move(checks_);
+        return checks_.take();
     }
 
   private:
@@ -77,15 +52,7 @@ class Certifier {
     Stream stream() { return {seed_, 1, stream_base + draws_++, 0}; }
 
     void note(char const* name, std::string const& of, char const* claim, double violation) {
-        auto it = std::find_if(checks_.begin(), checks_.end(), [&](Check const& check) { return check.name == name && check.of == of; });
-        if (it == checks_.end()) {
-            checks_.push_back({name, of, claim, 0, 0, tolerance, true, false});
-            it = checks_.end() - 1;
-        }
-        ++it->count;
-        if (std::isnan(violation)) violation = std::numeric_limits<double>::infinity();
-        it->worst = std::max(it->worst, violation);
-        it->passed = it->worst <= tolerance;
+        checks_.add(name, of, claim, violation, tolerance);
     }
 
     static double difference(double value, double reference) { return std::abs(value - reference) / (1 + std::abs(reference)); }
@@ -95,7 +62,7 @@ class Certifier {
     void try_block(std::size_t b, State const& start) {
         auto const at = [&](double length) {
             Stream random = stream();
-            Line line(random, length);
+            RandomLine line(random, length);
             replica_.set_state(start);
             replica_.draw_block(b, line);
             return replica_.log_joint() + 0.5 * line.squares();
@@ -109,17 +76,13 @@ class Certifier {
     void try_sweep(std::size_t b, State const& start) {
         BlockPlan const& block = problem_.plan.blocks[b];
         Variable const& variable = layout_.variables[block.variable];
-        std::vector<std::size_t> first(grid_.steps + 1, 0);  // number of the normal with which a step begins
-        for (std::size_t t = 0; t < grid_.steps; ++t) {
-            std::size_t const lanes = variable.extent == Extent::Time ? 1 : grid_.lanes(t);
-            first[t + 1] = first[t] + (t < variable.first_step ? 0 : lanes * block.groups.front().size());
-        }
+        std::vector<std::size_t> const first = first_normals(block, variable, grid_);
         if (variable.first_step >= grid_.steps) return;
         for (std::size_t const place : spread_over(grid_.steps - variable.first_step)) {
             std::size_t const t = variable.first_step + place;
             auto const at = [&](double length) {
                 Stream random = stream();
-                Line line(random, length, first[t], first[t + 1]);
+                RandomLine line(random, length, first[t], first[t + 1]);
                 replica_.set_state(start);
                 replica_.draw_block(b, line);
                 State mixed = replica_.state();
@@ -153,7 +116,7 @@ class Certifier {
         for (std::size_t const k : spread_over(entries.size())) {
             auto const at = [&](double length) {
                 Stream random = stream();
-                Line line(random, length, k, k + 1);
+                RandomLine line(random, length, k, k + 1);
                 std::copy(start.values[output.variable].begin(), start.values[output.variable].end(),
                           state.values[output.variable].begin());
                 augmentation.draw(line);
@@ -213,49 +176,11 @@ class Certifier {
     Replica replica_;
     std::uint64_t seed_;
     std::uint64_t draws_ = 0;
-    std::vector<Check> checks_;
+    CheckList checks_;
 };
 
 }  // namespace
 
 std::vector<Check> certify(Problem const& problem, std::uint64_t seed) { return Certifier(problem, seed).run(); }
-
-bool has_passed(std::vector<Check> const& checks) {
-    return std::all_of(checks.begin(), checks.end(), [](Check const& check) { return check.passed; });
-}
-
-std::string checks_text(std::vector<Check> const& checks) {
-    std::size_t name = 0, of = 0, count = 0;
-    for (Check const& check : checks) {
-        name = std::max(name, check.name.size());
-        of = std::max(of, check.of.size());
-        count = std::max(count, std::to_string(check.count).size());
-    }
-    std::string text;
-    std::size_t failed = 0;
-    for (Check const& check : checks) {
-        failed += check.passed ? 0 : 1;
-        std::string const found = check.is_p ? fmt::format("p = {:.2g}, not below {:.0e}", check.worst, check.tolerance)
-                                             : fmt::format("worst {:.1e} of {:.0e}", check.worst, check.tolerance);
-        text += fmt::format("{:<{}}  {:<{}}  {:>{}} times  {}  {}\n", check.name, name, check.of, of, check.count, count, found,
-                            check.passed ? "holds" : "FAILS: " + check.claim);
-    }
-    return text + (failed == 0 ? fmt::format("verified: {} hold\n", counted(checks.size(), "check"))
-                               : fmt::format("not verified: {} of {} fail\n", failed, counted(checks.size(), "check")));
-}
-
-std::string checks_json(std::vector<Check> const& checks) {
-    using Json = nlohmann::ordered_json;
-    Json list = Json::array();
-    for (Check const& check : checks)
-        list.push_back({{"name", check.name},
-                        {"of", check.of},
-                        {"claim", check.claim},
-                        {"count", check.count},
-                        {"worst", std::isfinite(check.worst) ? Json(check.worst) : Json(nullptr)},
-                        {"tolerance", check.tolerance},
-                        {"passed", check.passed}});
-    return Json{{"passed", has_passed(checks)}, {"checks", std::move(list)}}.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
-}
 
 }  // namespace bam

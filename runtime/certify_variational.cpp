@@ -9,6 +9,7 @@
 
 #include "certify.hpp"
 #include "mean_field.hpp"
+#include "random_line.hpp"
 
 namespace bam {
 namespace {
@@ -21,28 +22,6 @@ constexpr std::size_t least_passes = 3;
 constexpr std::size_t cells_in_all = 100000;  ///< of all passes: long tables have fewer
 constexpr std::size_t most_steps = 12;
 constexpr std::uint64_t stream_base = std::uint64_t{3} << 60;
-
-/// Normals that are 0 but in a range of their numbers, and kept.
-class Range final : public NormalSource {
-  public:
-    Range(Stream& stream, double length, std::size_t first = 0, std::size_t last = SIZE_MAX)
-        : stream_(stream), length_(length), first_(first), last_(last) {}
-    double normal() override {
-        std::size_t const k = taken_++;
-        if (k < first_ || k >= last_) return 0;
-        double const z = length_ * stream_.normal();
-        squares_ += z * z;
-        return z;
-    }
-    double squares() const { return squares_; }
-
-  private:
-    Stream& stream_;
-    double length_;
-    std::size_t first_, last_;
-    std::size_t taken_ = 0;
-    double squares_ = 0;
-};
 
 class VariationalCertifier {
   public:
@@ -67,25 +46,12 @@ class VariationalCertifier {
             replica_.set_state(state);
         }
         climb(field);
-        return std::move(checks_);
+        return checks_.take();
     }
 
   private:
     Variable const& variable(std::size_t b) const { return problem_.plan.layout.variables[problem_.plan.blocks[b].variable]; }
     Stream stream() { return {seed_, 1, stream_base + draws_++, 0}; }
-
-    void note(char const* name, std::string const& of, char const* claim, double violation, double limit) {
-        auto it = std::find_if(checks_.begin(), checks_.end(), [&](Check const& check) { return check.name == name && check.of == of; });
-        if (it == checks_.end()) {
-            checks_.push_back({name, of, claim, 0, 0, limit, true, false});
-            it = checks_.end() - 1;
-        }
-        ++it->count;
-        if (std::isnan(violation)) violation = HUGE_VAL;
-        it->worst = std::max(it->worst, violation);
-        it->tolerance = std::max(it->tolerance, limit);
-        it->passed = it->passed && violation <= limit;
-    }
 
     /// Solving with a matrix loses about as many digits as the logarithm of its condition.
     double tolerance_of(Posterior const& posterior, std::size_t b) const {
@@ -111,39 +77,35 @@ class VariationalCertifier {
     void collapse(Posterior const& posterior, std::size_t b, State const& state) {
         auto const at = [&](double length) {
             Stream random = stream();
-            Range line(random, length);
+            RandomLine line(random, length);
             replica_.set_state(state);
             replica_.draw_block(b, line);
             return log_density(posterior, b, replica_.state()) + 0.5 * line.squares();
         };
         double const reference = at(0);
         for (double const length : {1.0, 0.3, 3.0})
-            note("collapse", variable(b).name, collapse_claim, std::abs(at(length) - reference) / (1 + std::abs(reference)),
-                 tolerance_of(posterior, b));
+            checks_.add("collapse", variable(b).name, collapse_claim, std::abs(at(length) - reference) / (1 + std::abs(reference)),
+                        tolerance_of(posterior, b));
     }
 
     /// The same of one step after another, those before it at their means.
     void collapse_steps(Posterior const& posterior, std::size_t b, State const& state) {
         BlockPlan const& block = problem_.plan.blocks[b];
-        std::vector<std::size_t> first(grid_.steps + 1, 0);  // number of the normal with which a step begins
-        for (std::size_t t = 0; t < grid_.steps; ++t) {
-            std::size_t const lanes = variable(b).extent == Extent::Time ? 1 : grid_.lanes(t);
-            first[t + 1] = first[t] + (t < variable(b).first_step ? 0 : lanes * block.groups.front().size());
-        }
+        std::vector<std::size_t> const first = first_normals(block, variable(b), grid_);
         std::size_t const steps = grid_.steps - std::min(grid_.steps, variable(b).first_step);
         for (std::size_t k = 0; k < std::min(steps, most_steps); ++k) {
             std::size_t const t = variable(b).first_step + (steps <= most_steps ? k : k * (steps - 1) / (most_steps - 1));
             auto const at = [&](double length) {
                 Stream random = stream();
-                Range line(random, length, first[t], first[t + 1]);
+                RandomLine line(random, length, first[t], first[t + 1]);
                 replica_.set_state(state);
                 replica_.draw_block(b, line);
                 return log_density(posterior, b, replica_.state(), t) + 0.5 * line.squares();
             };
             double const reference = at(0);
             for (double const length : {1.0, 3.0})
-                note("collapse", variable(b).name, collapse_claim, std::abs(at(length) - reference) / (1 + std::abs(reference)),
-                     tolerance_of(posterior, b));
+                checks_.add("collapse", variable(b).name, collapse_claim, std::abs(at(length) - reference) / (1 + std::abs(reference)),
+                            tolerance_of(posterior, b));
         }
     }
 
@@ -151,7 +113,7 @@ class VariationalCertifier {
     void try_free(Posterior const& posterior, std::size_t b, State const& state) {
         auto const at = [&](double length) {
             Stream random = stream();
-            Range line(random, length);
+            RandomLine line(random, length);
             State moved = state;
             std::uint32_t const v = problem_.plan.blocks[b].variable;
             draw_factor(problem_.plan.blocks[b], variable(b), grid_, posterior, line, moved.values[v]);
@@ -160,8 +122,8 @@ class VariationalCertifier {
         };
         double const reference = at(0);
         for (double const length : {1.0, 3.0}) {
-            note("free", variable(b).name, "alone free it is the posterior: log joint minus its log density is constant",
-                 std::abs(at(length) - reference) / (1 + std::abs(reference)), tolerance_of(posterior, b));
+            checks_.add("free", variable(b).name, "alone free it is the posterior: log joint minus its log density is constant",
+                        std::abs(at(length) - reference) / (1 + std::abs(reference)), tolerance_of(posterior, b));
         }
     }
 
@@ -185,10 +147,7 @@ class VariationalCertifier {
                 ++updates;
             }
         }
-        Check check{"ascent", "ELBO", "every update raises the ELBO by what its derivatives say", updates, worst, ascent_tolerance,
-                    true,     false};
-        check.passed = worst <= ascent_tolerance;
-        checks_.push_back(std::move(check));
+        checks_.add("ascent", "ELBO", "every update raises the ELBO by what its derivatives say", worst, ascent_tolerance, updates);
     }
 
     Problem const& problem_;
@@ -197,7 +156,7 @@ class VariationalCertifier {
     Replica replica_;
     std::uint64_t seed_;
     std::uint64_t draws_ = 0;
-    std::vector<Check> checks_;
+    CheckList checks_;
 };
 
 }  // namespace

@@ -23,19 +23,9 @@ class Side {
   public:
     Side(UpdateContext const& context, BlockPlan const& block)
         : block_(block),
-          variable_(context.problem.plan.layout.variables[block.variable]),
-          grid_(context.problem.bound.grid),
-          means_(context.posterior.state.values[block.variable]),
-          covariances_(context.posterior.covariances[block.variable]),
-          gradient_(make_gradient(covariances_)),
-          group_of_(variable_.components, 0),
-          place_(variable_.components, 0) {
-        for (PriorPlan const& prior : block.priors) {
-            if (context.factors.is_flat(prior.factor)) continue;
-            runners_.push_back(std::make_unique<AdjointRunner>(context.expectations.squares[prior.factor].pass,
-                                                               context.factors.outputs(prior.factor), context.inputs,
-                                                               context.posterior.covariances, block.variable));
-        }
+          factors_(context, block.variable, priors_of(block)),
+          group_of_(factors_.variable.components, 0),
+          place_(factors_.variable.components, 0) {
         for (std::size_t g = 0; g < block.groups.size(); ++g) {
             for (std::size_t i = 0; i < block.groups[g].size(); ++i) {
                 group_of_[block.groups[g][i]] = g;
@@ -46,13 +36,11 @@ class Side {
 
     /// The priors as they are now.
     void read() {
-        for (auto* part : {&gradient_.mean, &gradient_.same}) std::fill(part->begin(), part->end(), 0.0);
-        for (auto& runner : runners_) runner->differentiate(gradient_);
+        factors_.differentiate();
         systems_.clear();
         for (std::size_t g = 0; g < block_.groups.size(); ++g) {
-            for (std::size_t e = 0; e < covariances_.size; ++e) {
-                if (exists(variable_, grid_, e)) systems_.push_back(system(g, e));
-            }
+            for (std::size_t e = first_index(factors_.variable, factors_.grid); e < factors_.covariances.size; ++e)
+                systems_.push_back(system(g, e));
         }
     }
 
@@ -97,21 +85,26 @@ class Side {
             auto const& group = block_.groups[s.group];
             for (std::size_t i = 0; i < group.size(); ++i) {
                 auto const row = static_cast<Eigen::Index>(i);
-                means_[group[i] * covariances_.size + s.index] = s.mean(row);
+                factors_.means[group[i] * factors_.covariances.size + s.index] = s.mean(row);
                 for (std::size_t j = 0; j <= i; ++j)
-                    covariances_.at(group[i], group[j])[s.index] = s.covariance(row, static_cast<Eigen::Index>(j));
+                    factors_.covariances.at(group[i], group[j])[s.index] = s.covariance(row, static_cast<Eigen::Index>(j));
             }
         }
     }
 
     /// Numbers that a step changes.
     double count(std::vector<Step> const& steps) const {
-        std::size_t indices = 0;
-        for (std::size_t e = 0; e < covariances_.size; ++e) indices += static_cast<std::size_t>(exists(variable_, grid_, e));
-        return static_cast<double>(steps.size() * indices);
+        std::size_t const first = std::min(first_index(factors_.variable, factors_.grid), factors_.covariances.size);
+        return static_cast<double>(steps.size() * (factors_.covariances.size - first));
     }
 
   private:
+    static std::vector<std::uint32_t> priors_of(BlockPlan const& block) {
+        std::vector<std::uint32_t> factors;
+        for (PriorPlan const& prior : block.priors) factors.push_back(prior.factor);
+        return factors;
+    }
+
     struct System {
         std::size_t group = 0, index = 0;
         Eigen::VectorXd mean, offset;
@@ -121,20 +114,9 @@ class Side {
     System system(std::size_t g, std::size_t e) const {
         auto const& group = block_.groups[g];
         auto const d = static_cast<Eigen::Index>(group.size());
-        System s{g, e, Eigen::VectorXd(d), Eigen::VectorXd(d), Eigen::MatrixXd(d, d), Eigen::MatrixXd(d, d)};
-        Eigen::VectorXd slope(d);
-        for (Eigen::Index i = 0; i < d; ++i) {
-            std::uint32_t const a = group[static_cast<std::size_t>(i)];
-            s.mean(i) = means_[a * covariances_.size + e];
-            slope(i) = gradient_.mean[a * covariances_.size + e];
-            for (Eigen::Index j = 0; j < d; ++j) {
-                std::uint32_t const b = group[static_cast<std::size_t>(j)];
-                s.covariance(i, j) = covariances_.at(a, b)[e];
-                s.precision(i, j) =
-                    (i == j ? 1 : 0.5) * gradient_.same[covariances_.pair[a * covariances_.components + b] * covariances_.size + e];
-            }
-        }
-        s.offset = slope - 2 * s.precision * s.mean;
+        System s{g, e, Eigen::VectorXd(d), {}, covariance_of(group, e, factors_.covariances), factors_.precision(group, e)};
+        for (Eigen::Index i = 0; i < d; ++i) s.mean(i) = factors_.means[group[static_cast<std::size_t>(i)] * factors_.covariances.size + e];
+        s.offset = factors_.slope(group, e) - 2 * s.precision * s.mean;
         return s;
     }
 
@@ -148,14 +130,9 @@ class Side {
     }
 
     BlockPlan const& block_;
-    Variable const& variable_;
-    Grid const& grid_;
-    std::vector<double>& means_;
-    Covariances& covariances_;
-    Gradient gradient_;
+    GaussianFactors factors_;            ///< with the derivatives of the priors only
     std::vector<std::size_t> group_of_;  ///< per component
     std::vector<Eigen::Index> place_;    ///< per component: in its group
-    std::vector<std::unique_ptr<AdjointRunner>> runners_;
     std::vector<System> systems_;
 };
 

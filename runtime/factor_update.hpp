@@ -8,22 +8,15 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <functional>
 #include <memory>
-#include <optional>
+#include <vector>
 
-#include "covariances.hpp"
+#include "adjoint_runner.hpp"
 #include "expected_factors.hpp"
+#include "posterior.hpp"
 #include "replica.hpp"
 
 namespace bam {
-
-/// A posterior of independent factors: the means of all parameters, their covariances, and the factors of scales.
-struct Posterior {
-    State state;                                   ///< means; of a scale, the number whose precision is the expected one
-    std::vector<Covariances> covariances;          ///< per variable
-    std::vector<std::vector<ScaleFactor>> scales;  ///< per scale of the layout: [component][extent]
-};
 
 class FactorUpdate {
   public:
@@ -59,37 +52,39 @@ std::unique_ptr<FactorUpdate> make_output_update(UpdateContext const& context, s
 /// Along a symmetry of the likelihood; null where a block of it is not drawn jointly.
 std::unique_ptr<FactorUpdate> make_orbit_update(UpdateContext const& context, OrbitPlan const& orbit);
 
-/// Runners of every factor in which the variable occurs, which differentiate in it.
-std::vector<std::unique_ptr<AdjointRunner>> make_runners(UpdateContext const& context, std::uint32_t variable);
+/// The Gaussian factors of one variable, with the derivatives of F that move them.
+struct GaussianFactors {
+    Variable const& variable;
+    Grid const& grid;
+    std::vector<double>& means;  ///< [component][extent]
+    Covariances& covariances;
+    std::vector<std::unique_ptr<AdjointRunner>> runners;
+    Gradient gradient;
 
-/// A Gaussian system: moves mean and covariance to the optimum. `gradient`, `precision` (lower triangle) are overwritten.
-struct GaussianStep {
-    double rise = 0;  ///< of the ELBO
-    bool is_proper = true;
+    /// With runners of every factor of the model, and every tilt, in which the variable occurs.
+    GaussianFactors(UpdateContext const& context, std::uint32_t variable);
+    /// With runners of these factors of the model only.
+    GaussianFactors(UpdateContext const& context, std::uint32_t variable, std::vector<std::uint32_t> const& factors);
+
+    void clear();
+    /// dF/dm and dF/dV as they are now.
+    void differentiate();
+    /// dF/dV of a system [group, group], and dF/dm, at one index.
+    Eigen::MatrixXd precision(std::vector<std::uint32_t> const& group, std::size_t index) const;
+    Eigen::VectorXd slope(std::vector<std::uint32_t> const& group, std::size_t index) const;
+
+    struct Step {
+        double rise = 0;  ///< of the ELBO
+        bool is_proper = true;
+    };
+    /// Moves mean and covariance of a system to the optimum, unless its precision is singular.
+    Step step(std::vector<std::uint32_t> const& group, std::size_t index);
+    /// Throws NumericalTrouble: a factor without a finite variance.
+    [[noreturn]] void fail() const;
+
+  private:
+    void add_runner(UpdateContext const& context, Pass const& pass, std::vector<WeightedOutput> outputs);
+    std::uint32_t index_of_variable_;
 };
-GaussianStep step_to_optimum(Variable const& variable, std::vector<std::uint32_t> const& group, std::size_t index, Gradient const& gradient,
-                             std::vector<double>& means, Covariances& covariances);
-
-/// Whether entry `index` of a variable's extent exists (`a[t > 0]`).
-bool exists(Variable const& variable, Grid const& grid, std::size_t index);
-
-/// Calls f(group, index, index one step back or nothing) for the systems of a block that are updated together, each path in the order of
-/// its steps.
-void for_each_system(BlockPlan const& block, Variable const& variable, Grid const& grid,
-                     std::function<void(std::vector<std::uint32_t> const&, std::size_t, std::optional<std::size_t>)> const& f);
-/// [group, group] at one index, and between that and one step back.
-Eigen::MatrixXd covariance_of(std::vector<std::uint32_t> const& group, std::size_t index, Covariances const& covariances);
-Eigen::MatrixXd earlier_of(std::vector<std::uint32_t> const& group, std::size_t index, Covariances const& covariances);
-
-/// log density of a block's values under its factors; `step`: of one step of a swept block only.
-double log_factor_density(BlockPlan const& block, Variable const& variable, Grid const& grid, Posterior const& posterior,
-                          std::vector<double> const& values, std::optional<std::size_t> step = {});
-/// A draw of a block from its factors, from normals in the order of for_each_system.
-void draw_factor(BlockPlan const& block, Variable const& variable, Grid const& grid, Posterior const& posterior, NormalSource& normals,
-                 std::vector<double>& values);
-/// Entropy of all Gaussian factors of a block; minus infinity at a point mass, and none where the block is learnt as numbers.
-double entropy(BlockPlan const& block, Variable const& variable, Grid const& grid, Covariances const& covariances);
-/// The sequence's number of steps.
-std::size_t length(Grid const& grid, Extent extent, std::size_t lane);
 
 }  // namespace bam

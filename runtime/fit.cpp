@@ -5,6 +5,7 @@
 //   BAM0506  a quantity that the run does not have
 //   BAM0508  a run that needs more memory than there is
 //   BAM0515  a model of which the variational backend has no expectations
+//   BAM0516  numbers to be learnt, and none is marked
 #include "fit.hpp"
 
 #include <fmt/format.h>
@@ -107,6 +108,19 @@ Error explain_exact_fit(Prepared::Parts const& prepared, std::uint32_t scale) {
 void check_memory(Prepared::Parts const& prepared, FitOptions const& options) {
     if (auto excess = find_excess(prepared.table->problem, options, machine_memory()))
         throw Error(make_report(prepared.program->sources, {std::move(*excess)}), exit_usage);
+}
+
+/// To learn nothing is not what was asked for.
+void check_learnt(Prepared::Parts const& prepared) {
+    if (!prepared.program->request.learns_hyper) return;
+    auto const& variables = prepared.table->problem.plan.layout.variables;
+    if (std::any_of(variables.begin(), variables.end(), [](Variable const& variable) { return variable.learnt_from.has_value(); })) return;
+    throw Error(Diagnostic{516,
+                           Severity::Error,
+                           "`--learn-hyper` learns numbers that are marked `learn()`, and the model has none",
+                           {},
+                           {"mark those that priors are made of by where they start, such as `tau ~ learn(1)`"}},
+                exit_usage);
 }
 
 /// A number that a user might hold a scale at.
@@ -331,6 +345,7 @@ void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOpti
 
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop) {
+    check_learnt(prepared);
     // What was left to the program is said in the record of the run.
     options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));

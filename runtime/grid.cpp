@@ -27,6 +27,20 @@ std::size_t entry_of(Variable const& variable, std::size_t component, Grid const
     return base;
 }
 
+std::size_t Grid::length(std::size_t sequence) const {
+    // Longest first: lanes(step) does not increase, and the sequence is there while it is above its number.
+    std::size_t low = 0;
+    std::size_t high = steps;
+    while (low < high) {
+        std::size_t const middle = (low + high) / 2;
+        if (lanes(middle) > sequence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 Grid make_grid(std::vector<std::size_t> const& lengths) {
     if (!std::is_sorted(lengths.begin(), lengths.end(), std::greater<>())) throw std::invalid_argument("the lengths of a grid increase");
     Grid grid;
@@ -39,6 +53,11 @@ Grid make_grid(std::vector<std::size_t> const& lengths) {
         grid.offsets[step + 1] = grid.offsets[step] + lanes;
     }
     return grid;
+}
+
+std::size_t first_index(Variable const& variable, Grid const& grid) {
+    if (variable.extent == Extent::Time) return variable.first_step;
+    return variable.extent == Extent::Cell ? grid.offsets[std::min(variable.first_step, grid.steps)] : 0;
 }
 
 }  // namespace bam

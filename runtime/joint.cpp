@@ -104,7 +104,8 @@ class SpreadSampler : public BlockSampler {
           factors_(context.factors),
           values_(context.state.values[context.block.variable]),
           priors_(context.plan, context.block, context.inputs, context.factors),
-          relaxation_(context.relaxation) {
+          relaxation_(context.relaxation),
+          first_(first_index(variable_, grid_)) {
         for (Equations const& equations : block_.equations)
             runners_.push_back(std::make_unique<PassRunner>(equations.pass, context.inputs));
         for (auto const& group : block_.groups) {
@@ -180,7 +181,7 @@ class SpreadSampler : public BlockSampler {
         auto const d = static_cast<Eigen::Index>(components.size());
         auto precision = precision_.topLeftCorner(d, d);
         auto linear = linear_.head(d);
-        if (is_absent(index)) return;
+        if (index < first_) return;
         gather(g, index);
         for (Eigen::Index i = 0; i < d; ++i) note_curvature(components[static_cast<std::size_t>(i)] * size_ + index, precision(i, i));
         for (Eigen::Index i = 0; i < d; ++i) present_(i) = values_[components[static_cast<std::size_t>(i)] * size_ + index];
@@ -202,13 +203,6 @@ class SpreadSampler : public BlockSampler {
         priors_.add_to(block_.groups[g], index, precision_.topLeftCorner(d, d), linear_.head(d));
     }
 
-    /// Entries before the first step of `b[t > 0]` do not exist.
-    bool is_absent(std::size_t index) const {
-        if (variable_.extent == Extent::Time) return index < variable_.first_step;
-        return variable_.extent == Extent::Cell && variable_.first_step > 0 &&
-               index < grid_.offsets[std::min(variable_.first_step, grid_.steps)];
-    }
-
     BlockContext context_;
     BlockPlan const& block_;
     Variable const& variable_;
@@ -218,6 +212,7 @@ class SpreadSampler : public BlockSampler {
     std::vector<double>& values_;
     Priors priors_;
     Relaxation relaxation_;
+    std::size_t first_;  ///< index that exists
     std::vector<std::unique_ptr<PassRunner>> runners_;
     std::vector<std::vector<double>> sums_;  ///< per group: lower triangle row by row, then the linear term; each [extent]
     Eigen::MatrixXd precision_;

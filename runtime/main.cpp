@@ -129,6 +129,7 @@ int run_verify(Options const& options) {
     VerifyOptions verify;
     verify.seed = options.seed.value_or(verify.seed);
     verify.calibrations = options.calibrations;
+    verify.joint_sweeps = options.joint_sweeps;
     verify.threads = options.fit.threads;
     Verification const verification = prepared.verify(verify);
     if (!options.json.empty()) save_file(options.json, verification.json);

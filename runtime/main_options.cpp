@@ -17,6 +17,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "main_backends.hpp"
+
 namespace bam::cli {
 namespace {
 
@@ -141,13 +143,14 @@ void add_fit(CLI::App& app, Options& options) {
             fit.backend = to_choice<Backend>(flag, text, {{"gibbs", Backend::Gibbs}, {"vi", Backend::Variational}, {"map", Backend::Map}});
         })
         ->default_str("gibbs");
-    add_count(app, "--chains", fit.chains, 1, most_chains, "Chains");
-    add_count(app, "--num-warmup", fit.num_warmup, 0, most_iterations, "Iterations of each chain before its draws count");
+    add_count(app, "--chains", fit.chains, 1, most_chains, "Of gibbs: chains");
+    add_count(app, "--num-warmup", fit.num_warmup, 0, most_iterations, "Of gibbs: iterations of each chain before its draws count");
     add_count(app, "--num-samples", fit.num_samples, 1, most_iterations, "Iterations of each chain after that; of vi, draws");
-    add_count(app, "--thin", fit.thin, 1, most_iterations, "Keep every N-th of them");
+    add_count(app, "--thin", fit.thin, 1, most_iterations, "Of gibbs: keep every N-th of them");
     add_count(app, "--sweeps", fit.sweeps, 0, most_iterations,
-              "Sweeps of one iteration, 0 for 10 where successive ones are much alike and 1 elsewhere");
-    add_value(app, "--relax", "R", "Over-relaxation of Gaussian draws, 0 for none to 0.99 (0.6 where blocks multiply one another)",
+              "Of gibbs: sweeps of one iteration, 0 for 10 where successive ones are much alike and 1 elsewhere");
+    add_value(app, "--relax", "R",
+              "Of gibbs: over-relaxation of Gaussian draws, 0 for none to 0.99 (0.6 where blocks multiply one another)",
               [&](std::string const& flag, std::string const& text) { fit.relax = to_number<double>(flag, text, 0, 0.99); });
     add_value(app, "--seed", "N", "Of the random numbers: the same seed gives the same draws",
               [&](std::string const& flag, std::string const& text) {
@@ -165,13 +168,13 @@ void add_fit(CLI::App& app, Options& options) {
     add_count(app, "--starts", fit.starts, 1, most_chains,
               "Short runs that compete for the start of a chain, where there may be several modes; of vi and map, ascents of which the "
               "best counts");
-    add_count(app, "--max-passes", fit.max_passes, 1, most_iterations, "Passes of an ascent, to the mode or of vi");
+    add_count(app, "--max-passes", fit.max_passes, 1, most_iterations, "Of vi and map, and of --init map: passes of an ascent");
     add_value(app, "--tol", "X", "Of vi: it ends where a pass changes the ELBO by less than this, relative to it",
               [&](std::string const& flag, std::string const& text) { fit.tolerance = to_number<double>(flag, text, 0, 1); })
         ->default_str("1e-9");
     app.add_flag("--learn-hyper", options.compile.learn_hyper, "Of vi: learn the numbers marked learn(), which are held otherwise");
     app.add_flag("--linear-response", fit.linear_response, "Of vi: sds that know of the other factors, for what is identified");
-    app.add_flag("--rows", fit.by_rows, "Draw Gaussian blocks a row at a time");
+    app.add_flag("--rows", fit.by_rows, "Of gibbs and map: Gaussian blocks a row at a time");
     app.add_flag("!--no-orbit", fit.by_orbits, "Make no moves along what the likelihood cannot see");
     add_value(app, "--refresh", "N",
               "Report progress every N iterations, 0 for never (100 or a twentieth of the run, once it takes longer than 2 s)",
@@ -244,7 +247,8 @@ std::vector<Verb> const& verbs() {
          "bam fit bakery.bam --data bakery.csv --backend vi --linear-response",
          add_fit},
         {"verify", "Check what was derived for a model and a table against identities it must obey", "MODEL", 1, 1,
-         "  bam verify models/attention.bam --data theoph.csv\n  bam verify bakery.bam --data bakery.csv --sbc 200 --svg ranks.svg",
+         "  bam verify models/attention.bam --data theoph.csv\n  bam verify bakery.bam --data bakery.csv --sbc 200 --svg ranks.svg\n"
+         "  bam verify bakery.bam --data bakery.csv --geweke 10000",
          [](CLI::App& app, Options& options) {
              add_data_options(app, options, "The table, as CSV; - is standard input");
              add_model_options(app, options);
@@ -253,8 +257,11 @@ std::vector<Verb> const& verbs() {
              })->default_str("1");
              add_count(app, "--sbc", options.calibrations, 0, 1000000,
                        "Simulation-based calibration: N times outputs of the model's own, 0 for none");
+             add_count(app, "--geweke", options.joint_sweeps, 0, 100000000,
+                       "Geweke's test: N sweeps with new outputs after each, whose parameters must keep the moments of their priors, 0 for "
+                       "none");
              add_count(app, "--threads", options.fit.threads, 0, 100000,
-                       "Simulations at a time, 0 for as many as the machine has cores; the ranks do not depend on it");
+                       "Simulations at a time, 0 for as many as the machine has cores; what is found does not depend on it");
              add_value(app, "--json", "FILE", "Write the checks as JSON",
                        [&](std::string const& flag, std::string const& text) { options.json = to_path(flag, text); });
              add_value(app, "--svg", "FILE", "Write histograms of the ranks; with --sbc",
@@ -347,10 +354,6 @@ void check_arguments(Verb const& verb, Options const& options) {
     bool const needs_data = verb.name == "fit" || verb.name == "samplers" || verb.name == "predict" || verb.name == "verify";
     if (needs_data && options.data.empty())
         refuse(523, fmt::format("`bam {}` needs a table", verb.name), {"say which: `--data TABLE`, - for standard input"});
-    if (options.compile.learn_hyper && options.fit.backend != Backend::Variational)
-        refuse(522, "`--learn-hyper` is of the variational backend", {"say --backend vi, too"});
-    if (options.fit.linear_response && options.fit.backend != Backend::Variational)
-        refuse(522, "`--linear-response` is of the variational backend", {"say --backend vi, too"});
     if (options.fit.backend == Backend::Map && options.fit.init == Init::Map)
         refuse(522, "`--init map` with `--backend map`: the mode is what is looked for", {"say --init dispersed, or --init prior"});
     if (!options.svg.empty() && options.calibrations == 0)
@@ -415,6 +418,7 @@ Options read_options(std::vector<std::string> const& arguments) {
         refuse(523, error.what(), {fmt::format("see `bam help {}`", verb.name)});
     }
     check_arguments(verb, options);
+    if (verb.name == "fit") refuse_idle_flags(options.fit, [&](std::string const& flag) { return app.get_option(flag)->count() > 0; });
     return options;
 }
 

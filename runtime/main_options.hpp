@@ -36,6 +36,7 @@ struct Options {
     bool force = false;
     bool check = false;
     std::size_t calibrations = 0;
+    std::size_t joint_sweeps = 0;
     std::string json;  ///< files to write
     std::string svg;
     std::string help;  ///< to be printed instead of anything else

@@ -92,15 +92,8 @@ class MarkovSampler : public BlockSampler {
         }
     }
 
-    std::size_t length(std::size_t lane) const {
-        if (variable_.extent != Extent::Cell) return grid_.steps;
-        std::size_t steps = grid_.steps;
-        while (steps > 0 && grid_.lanes(steps - 1) <= lane) --steps;
-        return steps;
-    }
-
     void draw_path(std::vector<std::uint32_t> const& components, Eigen::Index d, std::size_t lane, NormalSource& normals) {
-        std::size_t const steps = length(lane);
+        std::size_t const steps = variable_.extent == Extent::Cell ? grid_.length(lane) : grid_.steps;
         std::size_t const first = variable_.first_step;
         for (std::size_t t = first; t < steps; ++t) {
             std::size_t const i = index(lane, t);

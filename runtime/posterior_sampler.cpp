@@ -23,14 +23,8 @@ PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.prob
                 places.push_back(component * covariances.size + here);
                 if (before) previous.push_back(component * covariances.size + *before);
             }
-            Eigen::MatrixXd covariance = covariance_of(group, here, covariances);
-            Eigen::MatrixXd gain;
-            if (before) {
-                Eigen::MatrixXd const cross = earlier_of(group, here, covariances);
-                gain = covariance_of(group, *before, covariances).llt().solve(cross.transpose()).transpose();
-                covariance -= gain * cross.transpose();
-            }
-            add_system(blocks_.back(), std::move(places), std::move(previous), std::move(covariance), std::move(gain));
+            GivenBefore given = given_before(group, here, before, covariances);
+            add_system(blocks_.back(), std::move(places), std::move(previous), std::move(given.covariance), std::move(given.gain));
         });
     }
     for (std::size_t k = 0; k < problem_.augmented.size(); ++k) {

@@ -11,6 +11,7 @@
 
 #include "certify.hpp"
 #include "fit.hpp"
+#include "geweke.hpp"
 #include "mean_field.hpp"
 #include "overview.hpp"
 #include "report.hpp"
@@ -172,7 +173,7 @@ std::string Prepared::plan() const { return parts_->program->compiled.print_plan
 namespace {
 
 /// Why chains cannot be tried on outputs of the model's own making.
-void require_simulation(Prepared::Parts const& parts) {
+void require_simulation(Prepared::Parts const& parts, std::string_view purpose) {
     constexpr int exit_data = 65;
     Problem const& problem = parts.table->problem;
     auto const refuse = [&](std::string message, std::vector<std::string> notes, std::string const& variable) {
@@ -183,13 +184,13 @@ void require_simulation(Prepared::Parts const& parts) {
     };
     auto const flat = find_flat(problem);
     if (!flat.empty())
-        refuse(fmt::format("calibration draws parameters from their priors, and {} {} a flat one", first_few(flat),
+        refuse(fmt::format("{} draws parameters from their priors, and {} {} a flat one", purpose, first_few(flat),
                            flat.size() == 1 ? "has" : "have"),
                {"give it a proper prior; `--priors FILE` can do so without a change of the model"}, flat.front());
     for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
         if (problem.augmented[k].empty()) continue;
         std::string const& name = problem.plan.layout.variables[problem.plan.lagged_outputs[k].variable].name;
-        refuse(fmt::format("calibration needs every earlier value of `{}`, at which its means look back", name),
+        refuse(fmt::format("{} needs every earlier value of `{}`, at which its means look back", purpose, name),
                {"take a table without missing cells of it"}, name);
     }
 }
@@ -199,13 +200,15 @@ void require_simulation(Prepared::Parts const& parts) {
 Verification Prepared::verify(VerifyOptions const& options) const {
     constexpr int exit_data = 65;
     Problem const& problem = parts_->table->problem;
-    if (options.calibrations > 0) require_simulation(*parts_);
+    if (options.calibrations > 0) require_simulation(*parts_, "calibration");
+    if (options.joint_sweeps > 0) require_simulation(*parts_, "Geweke's test");
     Verification verification;
     try {
         auto checks = certify(problem, options.seed);
         ExpectationPlan const expectations = parts_->program->compiled.expectations(drawn_outputs(problem));
         for (Check& check : certify_variational(problem, expectations, options.seed)) checks.push_back(std::move(check));
-        std::string ranks;
+        std::string found;
+        Json details = Json::object();
         if (options.calibrations > 0) {
             CalibrationOptions calibration_options;
             calibration_options.seed = options.seed;
@@ -213,12 +216,24 @@ Verification Prepared::verify(VerifyOptions const& options) const {
             calibration_options.threads = options.threads;
             Calibration const calibration = calibrate(problem, calibration_options);
             for (Check& check : to_checks(calibration)) checks.push_back(std::move(check));
-            ranks = ranks_text(calibration) + '\n';
+            found = ranks_text(calibration) + '\n';
             verification.svg = ranks_svg(calibration);
         }
+        if (options.joint_sweeps > 0) {
+            JointTestOptions joint_options;
+            joint_options.seed = options.seed;
+            joint_options.sweeps = options.joint_sweeps;
+            joint_options.threads = options.threads;
+            JointTest const test = compare_joint(problem, joint_options);
+            for (Check& check : to_checks(test)) checks.push_back(std::move(check));
+            found += moments_text(test) + '\n';
+            details["geweke"] = Json::parse(moments_json(test));
+        }
         verification.has_passed = has_passed(checks);
-        verification.text = ranks + checks_text(checks);
-        verification.json = checks_json(checks);
+        verification.text = found + checks_text(checks);
+        Json json = Json::parse(checks_json(checks));
+        json.update(details);
+        verification.json = dump_json(json);
     } catch (NumericalTrouble const& trouble) {
         throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
     } catch (ExactFit const& trouble) {

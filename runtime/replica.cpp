@@ -37,12 +37,6 @@ double output_sd(Problem const& problem) {
     return variance > 0 ? std::sqrt(variance) : 1;
 }
 
-/// The first entries of each component, which `a[t > 0]` does not have.
-std::size_t absent_entries(Variable const& variable, Grid const& grid) {
-    if (variable.extent == Extent::Time) return variable.first_step;
-    return variable.extent == Extent::Cell ? grid.offsets[std::min(variable.first_step, grid.steps)] : 0;
-}
-
 }  // namespace
 
 Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain, SweepOptions options)
@@ -107,13 +101,13 @@ void Replica::start(std::uint64_t start, bool as_wide) {
         Priors priors(problem_.plan, block, inputs(), factors_);
         Stream stream(seed_, chain_, UINT64_MAX - start, b);
         std::size_t const size = values.size() / variable.components;
-        std::size_t const absent = absent_entries(variable, problem_.bound.grid);
+        std::size_t const first = first_index(variable, problem_.bound.grid);
         for (std::size_t e = 0; e < values.size(); ++e) {
             double const precision = priors.precision()[e];
             double const mean = precision > 0 ? priors.linear()[e] / precision : 0;
             double const sd = precision > 1 ? 1 / std::sqrt(precision) : 1;
             double const draw = mean + sd * stream.normal();
-            values[e] = e % size < absent ? 0 : draw;
+            values[e] = e % size < first ? 0 : draw;
         }
     }
     finish();
@@ -128,12 +122,12 @@ void Replica::start_from_prior(std::uint64_t start) {
         Variable const& variable = problem_.plan.layout.variables[v];
         std::vector<double>& values = state_.values[v];
         std::size_t const size = values.size() / variable.components;
-        std::size_t const absent = absent_entries(variable, problem_.bound.grid);
+        std::size_t const first = first_index(variable, problem_.bound.grid);
         Stream stream(seed_, chain_, UINT64_MAX - start, b);
         std::vector<std::size_t> entries;
         for (std::size_t e = 0; e < values.size(); ++e) {
             values[e] = 0;
-            if (e % size < absent) continue;
+            if (e % size < first) continue;
             values[e] = stream.normal();
             entries.push_back(e);
         }

@@ -12,9 +12,8 @@
 
 #include "convergence.hpp"
 #include "record.hpp"
-#include "scales.hpp"
 #include "simulation.hpp"
-#include "spread.hpp"
+#include "tails.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -55,7 +54,7 @@ class Worker {
     std::vector<std::vector<double>> run(std::uint64_t number, std::size_t draws, std::size_t thin) {
         State const& truth = simulation_.draw(number);
         Replica replica(problem_, options_.seed, number + 1, {});
-        replica.set_state(with_auxiliaries(truth, number));
+        replica.set_state(truth);
         Recorder recorder(problem_, replica.inputs());
         auto const chosen = choose(problem_, recorder.columns(), options_.most_quantities);
         std::vector<double> row(recorder.columns().size());
@@ -87,23 +86,6 @@ class Worker {
     }
 
   private:
-    /// Auxiliaries of half-t scales given the scales.
-    State with_auxiliaries(State state, std::uint64_t number) const {
-        Layout const& layout = problem_.plan.layout;
-        for (ScaleLayout const& scale : layout.scales) {
-            std::vector<double>& values = state.values[scale.variable];
-            std::size_t const size = values.size() / layout.variables[scale.variable].components;
-            Stream stream(options_.seed, 0, number, (std::uint64_t{1} << 36) + scale.variable);
-            for (std::size_t e = 0; e < values.size(); ++e) {
-                ScalePriorLayout const& prior = prior_of(scale, e / size);
-                if (!has_auxiliary(prior.family)) continue;
-                InverseGamma const given = auxiliary_given(prior, to_variance(scale.spread, values[e]));
-                state.auxiliaries[scale.variable][e] = inverse_gamma(stream, given.shape, given.rate);
-            }
-        }
-        return state;
-    }
-
     Problem problem_;
     CalibrationOptions options_;
     Simulation simulation_;
@@ -180,37 +162,6 @@ Calibration calibrate(Problem const& problem, CalibrationOptions const& options)
         calibration.quantities.push_back(std::move(of));
     }
     return calibration;
-}
-
-/// The regularised incomplete gamma function Q(degrees / 2, value / 2): its series below the mean, Lentz's continued fraction above
-/// (Numerical Recipes, 6.2).
-double chi_square_tail(double value, double degrees) {
-    double const a = degrees / 2;
-    double const x = value / 2;
-    if (!(x > 0)) return 1;
-    double const front = std::exp(a * std::log(x) - x - std::lgamma(a));
-    if (x < a + 1) {
-        double term = 1 / a;
-        double sum = term;
-        for (double n = a + 1; term > sum * 1e-17; ++n) sum += term *= x / n;
-        return 1 - front * sum;
-    }
-    constexpr double tiny = 1e-300;
-    double b = x + 1 - a;
-    double c = 1 / tiny;
-    double d = 1 / b;
-    double h = d;
-    for (int i = 1; i < 10000; ++i) {
-        double const an = -i * (i - a);
-        b += 2;
-        d = an * d + b;
-        d = 1 / (std::abs(d) < tiny ? tiny : d);
-        c = b + an / c;
-        c = std::abs(c) < tiny ? tiny : c;
-        h *= c * d;
-        if (std::abs(c * d - 1) < 1e-15) break;
-    }
-    return front * h;
 }
 
 std::vector<Check> to_checks(Calibration const& calibration) {

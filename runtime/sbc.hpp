@@ -39,9 +39,6 @@ struct Calibration {
 /// posterior as it is. `thin` sweeps lie between draws, chosen so that the slowest quantity is near to independent.
 Calibration calibrate(Problem const& problem, CalibrationOptions const& options);
 
-/// The upper tail of the chi-square distribution.
-double chi_square_tail(double value, double degrees);
-
 /// Per quantity, p against 0.001 over the number of quantities (Bonferroni).
 std::vector<Check> to_checks(Calibration const& calibration);
 /// A histogram of bars per quantity, and its p.

@@ -5,11 +5,13 @@
 #include <stdexcept>
 
 #include "scales.hpp"
+#include "spread.hpp"
 
 namespace bam {
 namespace {
 
 constexpr std::uint64_t noise_stream = std::uint64_t{1} << 35;  // above those of Carrier
+constexpr std::uint64_t auxiliary_stream = std::uint64_t{1} << 36;
 
 }  // namespace
 
@@ -27,12 +29,10 @@ std::vector<std::string> find_flat(Problem const& problem) {
         Variable const& variable = layout.variables[block.variable];
         Grid const& grid = problem.bound.grid;
         std::size_t const size = grid.size(variable.extent);
-        std::size_t const absent = variable.extent == Extent::Time   ? variable.first_step
-                                   : variable.extent == Extent::Cell ? grid.offsets[std::min(variable.first_step, grid.steps)]
-                                                                     : 0;
+        std::size_t const first = first_index(variable, grid);
         bool is_flat = false;
         for (std::size_t e = 0; e < variable.components * size && !is_flat; ++e) {
-            if (e % size < absent) continue;
+            if (e % size < first) continue;
             bool has_prior = false;
             for (std::size_t f = 0; f < layout.factors.size(); ++f)
                 has_prior = has_prior || (layout.factors[f].target == block.variable && !layout.factors[f].is_flat() &&
@@ -56,7 +56,30 @@ Simulation::Simulation(Problem& problem, std::uint64_t seed) : problem_(problem)
 State const& Simulation::draw(std::uint64_t number) {
     carrier_->set(number, nullptr);
     draw_outputs(number);
-    return carrier_->state();
+    state_ = carrier_->state();
+    draw_auxiliaries(number);
+    return state_;
+}
+
+void Simulation::draw_outputs(State const& parameters, std::uint64_t number) {
+    carrier_->set(parameters);
+    draw_outputs(number);
+}
+
+/// Of half-t scales, given the scales.
+void Simulation::draw_auxiliaries(std::uint64_t number) {
+    Layout const& layout = problem_.plan.layout;
+    for (ScaleLayout const& scale : layout.scales) {
+        std::vector<double> const& values = state_.values[scale.variable];
+        std::size_t const size = values.size() / layout.variables[scale.variable].components;
+        Stream stream(seed_, 0, number, auxiliary_stream + scale.variable);
+        for (std::size_t e = 0; e < values.size(); ++e) {
+            ScalePriorLayout const& prior = prior_of(scale, e / size);
+            if (!has_auxiliary(prior.family)) continue;
+            InverseGamma const given = auxiliary_given(prior, to_variance(scale.spread, values[e]));
+            state_.auxiliaries[scale.variable][e] = inverse_gamma(stream, given.shape, given.rate);
+        }
+    }
 }
 
 /// Step by step if a mean looks back at outputs, else all at once.

@@ -22,10 +22,14 @@ class Simulation {
     /// The problem must have no flat prior, and no mean that looks back at a missing output.
     Simulation(Problem& problem, std::uint64_t seed);
 
-    /// The parameters and outputs of simulation `number`, which with the seed is all they depend on. Returns the parameters.
+    /// The parameters, with the auxiliaries of their scales, and outputs of simulation `number`, which with the seed is all they depend on.
+    /// Returns the parameters.
     State const& draw(std::uint64_t number);
+    /// New outputs of these parameters.
+    void draw_outputs(State const& parameters, std::uint64_t number);
 
   private:
+    void draw_auxiliaries(std::uint64_t number);
     void draw_outputs(std::uint64_t number);
     void fill(std::size_t factor, std::size_t first_step, std::size_t last_step, std::uint64_t number);
 
@@ -33,6 +37,7 @@ class Simulation {
     std::uint64_t seed_;
     std::unique_ptr<CarryMap> map_;
     std::unique_ptr<Carrier> carrier_;
+    State state_;
     std::vector<std::unique_ptr<PassRunner>> means_;  ///< per factor; null where the target is a parameter
 };
 

@@ -233,6 +233,7 @@ class Fit {
 struct VerifyOptions {
     std::uint64_t seed = 1;
     std::size_t calibrations = 0;  ///< simulations of the model's own outputs, on each of which a chain is run; 0: none
+    std::size_t joint_sweeps = 0;  ///< of Geweke's test: sweeps of chains that draw outputs anew after each of them; 0: none
     std::size_t threads = 0;       ///< 0: as many as the machine has
 };
 
@@ -240,8 +241,9 @@ struct VerifyOptions {
 struct Verification {
     bool has_passed = false;
     std::string text;  ///< a line per check
-    std::string
-        json;  ///< {"passed": true, "checks": [{"name": ..., "of": ..., "count": ..., "worst": ..., "tolerance": ..., "passed": ...}]}
+    /// {"passed": true, "checks": [{"name": ..., "of": ..., "count": ..., "worst": ..., "tolerance": ..., "passed": ...}]}; after Geweke's
+    /// test also "geweke": {"chains": ..., "sweeps": ..., "quantities": [{"name": ..., "z_mean": ..., "z_square": ..., "p": ...}]}
+    std::string json;
     std::string svg;  ///< rank histograms of the calibrations; "" without
 };
 

@@ -115,8 +115,20 @@ TEST_CASE("grid: lanes shrink as short sequences end") {
     CHECK(grid.size(Extent::Sequence) == 4);
     CHECK(grid.size(Extent::Time) == 4);
     CHECK(grid.size(Extent::Cell) == 9);
+    Sizes lengths;
+    for (std::size_t s = 0; s < grid.sequences; ++s) lengths.push_back(grid.length(s));
+    CHECK(lengths == Sizes{4, 2, 2, 1});
     CHECK(make_grid({}).cells() == 0);
     CHECK_THROWS_AS(make_grid({1, 2}), std::invalid_argument);
+
+    Variable variable;
+    variable.first_step = 1;
+    for (auto const& [extent, first] : {std::pair(Extent::One, 0U), {Extent::Sequence, 0U}, {Extent::Time, 1U}, {Extent::Cell, 4U}}) {
+        variable.extent = extent;
+        CHECK(first_index(variable, grid) == first);
+    }
+    variable.first_step = 9;
+    CHECK(first_index(variable, grid) == grid.cells());
 }
 
 TEST_CASE("bind: ragged sequences in any order stand longest first, in order of time") {
