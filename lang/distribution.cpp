@@ -237,7 +237,7 @@ class Reading {
         return is_good ? std::optional(result) : std::nullopt;
     }
 
-    // ---- normals whose spread has a part of its own for each entry (math.md, 7b) ----
+    // ---- normals whose spread has a part of its own for each entry (math.md, 7. Scales) ----
 
     Distribution local_normal(Expr const& scale, Distribution::Local local) const {
         Distribution result;

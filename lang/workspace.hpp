@@ -56,7 +56,7 @@ struct Definition {
 /// The call on the right of `~`, its arguments sorted.
 struct Distribution {
     enum class Family : std::uint8_t { Normal, Flat, Scale, Learn };
-    /// What a normal's spread is multiplied with, entry by entry, so that another distribution comes out (math.md, 7b).
+    /// What a normal's spread is multiplied with, entry by entry, so that another distribution comes out (math.md, 7. Scales).
     struct Local {
         SpreadKind kind = SpreadKind::Precision;
         ScaleFamily family = ScaleFamily::Gamma;

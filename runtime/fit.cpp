@@ -2,6 +2,7 @@
 //   BAM0482  numbers that cannot be drawn: the data and the priors do not determine them
 //   BAM0490  a posterior without a mode: its density grows without bound
 //   BAM0489  outputs that are fitted exactly: their spread goes to 0
+//   BAM0492  a mode over local scales
 //   BAM0506  a quantity that the run does not have
 //   BAM0508  a run that needs more memory than there is
 //   BAM0515  a model of which the variational backend has no expectations
@@ -148,6 +149,19 @@ Error no_mode(Prepared::Parts const& prepared, NoMode const& what) {
     return Error(make_report(prepared.program->sources, {std::move(diagnostic)}), exit_data);
 }
 
+/// The highest point over the local scales and the rest is not that of the posterior, in which they are integrated out.
+void refuse_local_scales(Prepared::Parts const& prepared) {
+    for (Variable const& variable : prepared.table->problem.plan.layout.variables) {
+        if (!variable.is_local) continue;
+        Diagnostic diagnostic{492,
+                              Severity::Error,
+                              "the mode of a model with student_t, laplace or horseshoe is not found",
+                              {{variable.span, "it has a local scale for each entry, and the mode over those is another"}},
+                              {"`--backend vi` and `--backend gibbs` average over the local scales", "or make it a normal"}};
+        throw Error(make_report(prepared.program->sources, {std::move(diagnostic)}), exit_data);
+    }
+}
+
 /// Calls work; what it throws that is the model's or the table's fault becomes an Error.
 template <class Work>
 auto or_explain(Prepared::Parts const& prepared, Work work) {
@@ -271,6 +285,7 @@ AscentOptions to_ascent_options(FitOptions const& options) {
 /// The mode as a run of one chain with one draw, and what is kept of the way to it.
 void run_map(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, std::stop_token const& stop) {
     Problem const& problem = prepared.table->problem;
+    refuse_local_scales(prepared);
     auto const begin = std::chrono::steady_clock::now();
     Maximum const maximum = or_explain(prepared, [&] { return maximise(problem, to_ascent_options(options), stop); });
     Ascent const& best = maximum.ascents[maximum.best];

@@ -1,6 +1,8 @@
 #include "scale_factor.hpp"
 
 #include <algorithm>
+#include <boost/math/special_functions/digamma.hpp>
+#include <boost/math/special_functions/trigamma.hpp>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -85,9 +87,26 @@ Nodes make_nodes(LogDensity const& f, double fineness) {
     return nodes;
 }
 
+/// A precision whose density is a gamma, whatever n and S are.
+ScaleFactor make_gamma_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double tilt) {
+    double const a = prior.first + 0.5 * (n - tilt);
+    double const b = prior.second + 0.5 * squares;
+    ScaleFactor factor;
+    factor.precision = a / b;
+    factor.log_precision = boost::math::digamma(a) - std::log(b);
+    factor.variance = a > 1 ? b / (a - 1) : HUGE_VAL;
+    factor.mean = spread == SpreadKind::Precision ? factor.precision : factor.variance;
+    factor.sd_of_log = 0.5 * std::sqrt(boost::math::trigamma(a));
+    factor.squares = squares;
+    factor.log_normaliser = prior.first * std::log(prior.second) - std::lgamma(prior.first) + std::lgamma(a) - a * std::log(b);
+    return factor;
+}
+
 }  // namespace
 
 ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double tilt) {
+    if (prior.family == ScaleFamily::Gamma || prior.family == ScaleFamily::InverseGamma)
+        return make_gamma_factor(prior, spread, n, squares, tilt);
     Nodes const nodes = make_nodes({prior, spread, n, squares, tilt}, 1);
     double const scale_power = power_of_sd(spread);
     double mass = 0, precision = 0, log_precision = 0, variance = 0, mean = 0, square_of_log = 0;

@@ -8,8 +8,9 @@
 namespace bam {
 
 /// q(scale) where n squared deviations with expected sum S have it as their spread: q ∝ prior(sd) sd^-n exp(-S / (2 sd^2)), whatever the
-/// prior's family. The integrals are sums over a grid in log sd: the integrand is log-concave and analytic there, so that the trapezoidal
-/// rule converges geometrically (Trefethen and Weideman, SIAM Review 2014) and the sums are exact to rounding.
+/// prior's family. Of the gamma families it is a gamma. Of the others the integrals are sums over a grid in log sd: the integrand is
+/// log-concave and analytic there, so that the trapezoidal rule converges geometrically (Trefethen and Weideman, SIAM Review 2014) and the
+/// sums are exact to rounding.
 struct ScaleFactor {
     double precision = 1;       ///< E[sd^-2]
     double log_precision = 0;   ///< E[log sd^-2]
