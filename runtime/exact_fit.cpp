@@ -51,10 +51,10 @@ ExactFitWatch::ExactFitWatch(Problem const& problem) {
         Variable const& variable = layout.variables[scale.variable];
         std::size_t const size = problem.bound.grid.size(variable.extent);
         Watched watched{&scale, std::vector<double>(variable.components * size, 0.0)};
-        for (std::uint32_t const f : scale.factors) add_squares(problem, f, variable, watched.rounding);
-        for (std::size_t e = 0; e < watched.rounding.size(); ++e) {
-            double& squares = watched.rounding[e];
-            squares = !allows_zero(prior_of(scale, e / size).family) ? -1 : rounding * rounding * (squares > 0 ? squares : 1);
+        for (std::uint32_t const f : scale.factors) add_squares(problem, f, variable, watched.outputs);
+        for (std::size_t e = 0; e < watched.outputs.size(); ++e) {
+            double& squares = watched.outputs[e];
+            squares = !allows_zero(prior_of(scale, e / size).family) ? -1 : (squares > 0 ? squares : 1);
         }
         watched_.push_back(std::move(watched));
     }
@@ -62,16 +62,25 @@ ExactFitWatch::ExactFitWatch(Problem const& problem) {
 
 void ExactFitWatch::check(Factors const& factors) const {
     for (Watched const& watched : watched_) {
-        for (std::size_t e = 0; e < watched.rounding.size(); ++e) {
+        for (std::size_t e = 0; e < watched.outputs.size(); ++e) {
             double squares = 0;
             double cells = 0;
             for (std::uint32_t const f : watched.scale->factors) {
                 squares += factors.squares(f)[e];
                 cells += factors.counts(f)[e];
             }
-            if (cells > 0 && squares <= watched.rounding[e]) throw ExactFit(watched.scale->variable);
+            if (cells > 0 && squares <= rounding * rounding * watched.outputs[e]) throw ExactFit(watched.scale->variable);
         }
     }
+}
+
+std::optional<std::uint32_t> ExactFitWatch::find(double share,
+                                                 std::function<double(ScaleLayout const&, std::size_t entry)> const& squares) const {
+    for (Watched const& watched : watched_) {
+        for (std::size_t e = 0; e < watched.outputs.size(); ++e)
+            if (squares(*watched.scale, e) <= share * watched.outputs[e]) return watched.scale->variable;
+    }
+    return std::nullopt;
 }
 
 }  // namespace bam

@@ -209,6 +209,31 @@ TEST_CASE("mean field: numbers that are learnt maximise the evidence") {
     CHECK(elbo == doctest::Approx(-3 * (std::log(2 * std::numbers::pi * square) + 1)).epsilon(1e-8));
 }
 
+TEST_CASE("mean field: a spread that is learnt does not stay at a start near 0") {
+    // y = level + noise of sd 1/2, level ~ normal(0, tau): the evidence is highest where tau^2 + 1/4 is the mean of the squares.
+    std::string const table = "shop,sales\na,1.5\nb,2.5\nc,0.5\nd,3\n";
+    Choices choices;
+    choices.learns_hyper = true;
+    double const best = std::sqrt((1.5 * 1.5 + 2.5 * 2.5 + 0.5 * 0.5 + 3 * 3) / 4 - 0.25);
+    for (char const* start : {"1e-6", "0.1", "100"}) {
+        for (auto const& [prior, power] : {std::pair("tau", 1.0), {"precision = tau", -2.0}}) {
+            CAPTURE(start);
+            CAPTURE(prior);
+            auto const study = test::study(
+                std::string("dims { sequence shop }\ndata { sales[shop] missing }\nparam { level[shop] ~ normal(0, ") + prior +
+                    "); tau ~ learn(" + start + ") }\nobserve { sales ~ normal(level, 0.5) }\ntable { shop = shop; sales = sales }\n",
+                table, choices);
+            ExpectationPlan const expectations = expectations_of(*study);
+            MeanField field(study->problem, expectations);
+            VariationalOptions options;
+            options.tolerance = 1e-12;
+            CHECK(climb(field, options, {}, {}).ending == ClimbEnding::Converged);
+            std::uint32_t const tau = study->problem.plan.layout.scales.front().variable;
+            CHECK(field.posterior().state.values[tau][0] == doctest::Approx(std::pow(best, power)).epsilon(1e-4));
+        }
+    }
+}
+
 TEST_CASE("mean field: the ELBO stays below the log evidence") {
     // y = u w x + noise: two numbers, so that the evidence is a sum over a grid.
     auto const study = test::study(
