@@ -78,6 +78,6 @@ TEST_CASE("climb: the verdict says how far the factors are from the posterior") 
     CHECK(judge(climb).advice.size() == 2);
     climb.ending = ClimbEnding::PassLimit;
     CHECK_FALSE(judge(climb).is_converged);
-    CHECK(judge(climb).advice.size() == 2);
+    CHECK(judge(climb).advice.size() == 3);
     CHECK(starts_text(climb) == "start 1: ELBO -12.5000\nstart 2: ELBO -inf\nstart 3: ELBO -10.2500, the best: climbed on\n");
 }
