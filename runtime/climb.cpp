@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t many_passes = 1000;
+
 /// Above it a sample of this size cannot tell (Vehtari and others 2024).
 double highest_k(std::size_t draws) { return std::min(1 - 1 / std::log10(static_cast<double>(std::max<std::size_t>(draws, 2))), 0.7); }
 
@@ -102,7 +104,9 @@ std::string to_json(Climb const& climb, std::string_view factors, std::string_vi
               {"passes", climb.trace.size()},
               {"ending", word(climb.ending)},
               {"seconds", climb.seconds},
+              {"converged", climb.ending == ClimbEnding::Converged},
               {"pareto_k", number(climb.pareto_k)},
+              {"pareto_k_threshold", number(highest_k(climb.draws))},
               {"draws", climb.draws},
               {"starts", numbers(climb.starts)},
               {"chosen", climb.chosen + 1},
@@ -163,6 +167,10 @@ Verdict judge(Climb const& climb) {
     }
     if (!verdict.is_converged && climb.ending == ClimbEnding::PassLimit)
         verdict.advice.push_back(fmt::format("more passes, `--max-passes {}`", 10 * climb.trace.size()));
+    if (climb.ending == ClimbEnding::PassLimit || climb.trace.size() >= many_passes)
+        verdict.advice.emplace_back(
+            "`--init map`, or columns about 0, such as `year - 2000` in the table section: blocks that lean on one another climb by small "
+            "steps");
     if (!is_close && !std::isnan(climb.pareto_k)) {
         if (climb.sds.empty() && verdict.is_converged)
             verdict.advice.emplace_back("`--linear-response` for sds that know of the other blocks");

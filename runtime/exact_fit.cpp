@@ -38,10 +38,10 @@ ExactFitWatch::ExactFitWatch(Problem const& problem, Factors const& factors) {
         if (!is_of_observations || variable.is_local) continue;
         std::size_t const size = problem.bound.grid.size(variable.extent);
         Watched watched{&scale, std::vector<double>(variable.components * size, 0.0)};
-        for (ScaleUse const& use : scale.uses) add_squares(problem, factors, use, watched.rounding);
-        for (std::size_t e = 0; e < watched.rounding.size(); ++e) {
-            double& squares = watched.rounding[e];
-            squares = keeps_from_zero(prior_of(scale, e / size).family) ? -1 : rounding * rounding * (squares > 0 ? squares : 1);
+        for (ScaleUse const& use : scale.uses) add_squares(problem, factors, use, watched.outputs);
+        for (std::size_t e = 0; e < watched.outputs.size(); ++e) {
+            double& squares = watched.outputs[e];
+            squares = keeps_from_zero(prior_of(scale, e / size).family) ? -1 : (squares > 0 ? squares : 1);
         }
         watched_.push_back(std::move(watched));
     }
@@ -49,16 +49,25 @@ ExactFitWatch::ExactFitWatch(Problem const& problem, Factors const& factors) {
 
 void ExactFitWatch::check(Factors const& factors) const {
     for (Watched const& watched : watched_) {
-        for (std::size_t e = 0; e < watched.rounding.size(); ++e) {
+        for (std::size_t e = 0; e < watched.outputs.size(); ++e) {
             double squares = 0;
             double cells = 0;
             for (ScaleUse const& use : watched.scale->uses) {
                 squares += factors.squares(use)[e];
                 cells += factors.counts(use)[e];
             }
-            if (cells > 0 && squares <= watched.rounding[e]) throw ExactFit(watched.scale->variable);
+            if (cells > 0 && squares <= rounding * rounding * watched.outputs[e]) throw ExactFit(watched.scale->variable);
         }
     }
+}
+
+std::optional<std::uint32_t> ExactFitWatch::find(double share,
+                                                 std::function<double(ScaleLayout const&, std::size_t entry)> const& squares) const {
+    for (Watched const& watched : watched_) {
+        for (std::size_t e = 0; e < watched.outputs.size(); ++e)
+            if (squares(*watched.scale, e) <= share * watched.outputs[e]) return watched.scale->variable;
+    }
+    return std::nullopt;
 }
 
 }  // namespace bam

@@ -1,6 +1,9 @@
 // Outputs that are fitted exactly: the spread of their observations goes to 0, and the posterior has no finite integral.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -23,11 +26,14 @@ class ExactFitWatch {
     ExactFitWatch(Problem const& problem, Factors const& factors);
     /// Throws ExactFit. `factors`: scored.
     void check(Factors const& factors) const;
+    /// The variable of a scale with an entry whose residuals have a sum of squares of at most `share` of that of its outputs.
+    /// `squares`: of an entry.
+    std::optional<std::uint32_t> find(double share, std::function<double(ScaleLayout const&, std::size_t entry)> const& squares) const;
 
   private:
     struct Watched {
         ScaleLayout const* scale = nullptr;
-        std::vector<double> rounding;  ///< per entry: the sum of squares that rounding leaves; negative where the prior keeps away from 0
+        std::vector<double> outputs;  ///< per entry: sum of squares, 1 if that is 0; negative where the prior keeps away from 0
     };
     std::vector<Watched> watched_;
 };

@@ -341,8 +341,15 @@ void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOpti
         climbed.draws = options.num_samples;
         Replica const replica(problem, options.seed, 1, {});
         Recorder const recorder(problem, replica.inputs());
+        ResponseProgress show_response;
+        if (progress)
+            show_response = [&](std::size_t done, std::size_t total) {
+                Progress now{1, done, total, false};
+                now.is_response = true;
+                progress(now);
+            };
         if (options.linear_response && climbed.ending == ClimbEnding::Converged)
-            climbed.sds = linear_response(problem, expectations, field.posterior(), recorder, options.threads, stop);
+            climbed.sds = linear_response(problem, expectations, field.posterior(), recorder, show_response, stop);
         if (options.linear_response && climbed.ending != ClimbEnding::Converged)
             draws.run.notes.emplace_back("linear response needs an optimum: LR_sd is left out");
         if (stop.stop_requested() && climbed.ending == ClimbEnding::Converged)

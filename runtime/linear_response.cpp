@@ -5,18 +5,17 @@
 #include <cmath>
 #include <limits>
 #include <list>
-#include <thread>
 
 #include "block_sampler.hpp"
-#include "each_chain.hpp"
+#include "factor_coordinates.hpp"
 #include "posterior_sampler.hpp"
+#include "recycling_solver.hpp"
 
 namespace bam {
 namespace {
 
-constexpr std::size_t most_passes = 400;
-constexpr double settled = 1e-4;        ///< of the response, relative
-constexpr double relative_tilt = 0.05;  ///< shift aimed at, in sds
+constexpr double relative_tilt = 1e-3;  ///< shift aimed at, in sds
+constexpr double relative_move = 1e-5;  ///< of the factors, in sds, where a pass is differentiated
 constexpr double least_linear = 0.5;    ///< share of the sd under the factors that is of first order
 constexpr Eigen::Index sd_draws = 200;  ///< for that sd
 
@@ -58,7 +57,7 @@ bool is_linear(TermPlan const& term, Plan const& plan) {
 class Responses {
   public:
     Responses(Problem const& problem, ExpectationPlan const& expectations, Posterior const& optimum, Recorder const& recorder)
-        : problem_(problem), expectations_(expectations), optimum_(optimum), recorder_(recorder) {
+        : problem_(problem), expectations_(expectations), optimum_(optimum), recorder_(recorder), coordinates_(problem, optimum) {
         Layout const& layout = problem.plan.layout;
         for (std::size_t k = 0; k < recorder.columns().size(); ++k) targets_.push_back(target(k, layout));
         MeanField field(problem, expectations);
@@ -68,14 +67,18 @@ class Responses {
 
     std::size_t size() const { return targets_.size(); }
 
-    /// Columns first, first + stride, ...
-    void run(std::size_t first, std::size_t stride, std::vector<double>& out, std::stop_token const& stop,
-             std::stop_token const& failed) const {
+    void run(std::vector<double>& out, ResponseProgress const& progress, std::stop_token const& stop) const {
         std::vector<TermPlan const*> terms;
         for (TermPlan const& term : terms_) terms.push_back(&term);
         MeanField field(problem_, expectations_, true, terms);
-        for (std::size_t k = first; k < targets_.size() && !stop.stop_requested() && !failed.stop_requested(); k += stride)
-            out[k] = response(field, targets_[k], sds_[static_cast<Eigen::Index>(k)], stop);
+        field.set_posterior(optimum_);
+        pass(field);
+        Eigen::VectorXd const settled_at = coordinates_.distance(field.posterior());
+        RecyclingSolver solver;
+        for (std::size_t k = 0; k < targets_.size() && !stop.stop_requested(); ++k) {
+            out[k] = response(field, solver, settled_at, targets_[k], sds_[static_cast<Eigen::Index>(k)]);
+            if (progress) progress(k + 1, targets_.size());
+        }
     }
 
   private:
@@ -134,36 +137,45 @@ class Responses {
         }
     }
 
-    /// E[g] at the optimum of the tilted density.
-    double tilted_mean(MeanField& field, Target const& target, double epsilon, double before, std::stop_token const& stop) const {
-        field.set_posterior(optimum_);
-        tilt(field, target, epsilon);
-        double value = before;
-        double change = 0;
-        bool is_settled = false;
-        for (std::size_t pass = 0; pass < most_passes && !is_settled && !stop.stop_requested(); ++pass) {
-            for (std::size_t f = 0; f < field.factors(); ++f) {
-                if (!field.is_number(f)) field.update(f);  // given the numbers that were learnt
-            }
-            field.move_orbits();
-            double const next = mean(field, target);
-            double const last = change;
-            change = next - value;
-            value = next;
-            // What is still to come of a geometric sequence.
-            double const ratio = last != 0 ? change / last : 1;
-            double const rest = ratio > 0 && ratio < 1 ? change * ratio / (1 - ratio) : HUGE_VAL;
-            if (pass > 3 && (change == 0 || std::abs(rest) < settled * std::abs(value - before))) {
-                if (std::isfinite(rest)) value += rest;
-                is_settled = true;
-            }
+    /// One pass of the climb, given the numbers that were learnt.
+    static void pass(MeanField& field) {
+        for (std::size_t f = 0; f < field.factors(); ++f) {
+            if (!field.is_number(f)) field.update(f);
         }
+        field.move_orbits();
+    }
+
+    /// Where a pass leads from a point near the optimum.
+    Eigen::VectorXd after_pass(MeanField& field, Eigen::VectorXd const& from) const {
+        field.set_posterior(coordinates_.at(from));
+        pass(field);
+        return coordinates_.distance(field.posterior());
+    }
+
+    /// Where a pass leads from the optimum, by ε.
+    Eigen::VectorXd push(MeanField& field, Target const& target, double epsilon) const {
+        Eigen::VectorXd const origin = Eigen::VectorXd::Zero(coordinates_.size());
+        tilt(field, target, epsilon);
+        Eigen::VectorXd const up = after_pass(field, origin);
+        tilt(field, target, -epsilon);
+        Eigen::VectorXd const down = after_pass(field, origin);
         tilt(field, target, 0);
-        return is_settled ? value : std::numeric_limits<double>::quiet_NaN();
+        return (up - down) / (2 * epsilon);
+    }
+
+    /// d E[g] as the factors move.
+    double slope_along(MeanField& field, Target const& target, Eigen::VectorXd const& direction) const {
+        double const length = direction.norm();
+        if (length == 0) return 0;
+        double const step = relative_move / length;
+        field.set_posterior(coordinates_.at(step * direction));
+        double const up = mean(field, target);
+        field.set_posterior(coordinates_.at(-step * direction));
+        return (up - mean(field, target)) / (2 * step);
     }
 
     /// Sd of g, whose sd under the factors is `own`.
-    double response(MeanField& field, Target const& target, double own, std::stop_token const& stop) const {
+    double response(MeanField& field, RecyclingSolver& solver, Eigen::VectorXd const& settled_at, Target const& target, double own) const {
         constexpr double none = std::numeric_limits<double>::quiet_NaN();
         if (target.kind == Kind::None) return none;
         field.set_posterior(optimum_);
@@ -171,20 +183,22 @@ class Responses {
         double const sd = factor_sd(field, target, before);
         if (sd == 0 && own == 0) return 0;
         if (!(sd > 0)) return none;
-        // A product of factors that are all near 0 hardly moves with any one of them: what it varies by is of second order, and a tilt that
-        // moved it by a share of that would be no small one.
+        // A product of factors that are all near 0 hardly moves with any one of them: what it varies by is of second order.
         if (target.kind == Kind::Term && !(sd > least_linear * own)) return none;
-        double const epsilon = relative_tilt / sd;
-        double up = 0, down = 0;
+        double variance = 0;
         try {
-            up = tilted_mean(field, target, epsilon, before, stop);
-            down = tilted_mean(field, target, -epsilon, before, stop);
+            // The optimum x of the tilted density is where a pass P leads to itself: dx = dP/dx dx + dP/dε.
+            auto const apply = [&](Eigen::VectorXd const& v) -> Eigen::VectorXd {
+                return v - (after_pass(field, relative_move * v) - settled_at) / relative_move;
+            };
+            auto const moved = solver.solve(push(field, target, relative_tilt / sd), apply);
+            if (!moved) return none;
+            variance = slope_along(field, target, *moved);
         } catch (NumericalTrouble const&) {  // a tilted density need not have an integral
             tilt(field, target, 0);
             return none;
         }
-        double const variance = (up - down) / (2 * epsilon);
-        if (!(variance > 0)) return none;  // also where it did not settle
+        if (!(variance > 0)) return none;
         double const response = target.kind == Kind::Scale ? std::sqrt(variance) * slope(target) : std::sqrt(variance);
         return std::isfinite(response) ? response : none;
     }
@@ -208,6 +222,7 @@ class Responses {
     ExpectationPlan const& expectations_;
     Posterior const& optimum_;
     Recorder const& recorder_;
+    FactorCoordinates coordinates_;
     std::vector<void const*> keys_;
     std::list<TermPlan> terms_;
     std::vector<Target> targets_;
@@ -217,13 +232,10 @@ class Responses {
 }  // namespace
 
 std::vector<double> linear_response(Problem const& problem, ExpectationPlan const& expectations, Posterior const& optimum,
-                                    Recorder const& recorder, std::size_t threads, std::stop_token const& stop) {
+                                    Recorder const& recorder, ResponseProgress const& progress, std::stop_token const& stop) {
     Responses const responses(problem, expectations, optimum, recorder);
     std::vector<double> result(responses.size(), std::numeric_limits<double>::quiet_NaN());
-    // Each worker has factors of its own, and takes every k-th column.
-    std::size_t const workers = std::min(threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency()), result.size());
-    each_chain(workers, workers,
-               [&](std::size_t first, std::stop_token const& failed) { responses.run(first, workers, result, stop, failed); });
+    responses.run(result, progress, stop);
     return result;
 }
 

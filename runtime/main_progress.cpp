@@ -26,6 +26,9 @@ constexpr std::size_t most_lines = 20;  // of a chain, unless more are asked for
 std::string line_of(Progress const& progress) {
     if (!std::isnan(progress.elbo)) return fmt::format("Pass: {:>6}  ELBO: {:.4f}", progress.iteration, progress.elbo);
     std::size_t const width = std::to_string(progress.total).size();
+    if (progress.is_response)
+        return fmt::format("Linear response: {:>{}} / {} [{:>3}%]", progress.iteration, width, progress.total,
+                           100 * progress.iteration / progress.total);
     return fmt::format("Chain [{}] Iteration: {:>{}} / {} [{:>3}%]  ({})", progress.chain, progress.iteration, width, progress.total,
                        100 * progress.iteration / progress.total, progress.is_warmup ? "Warmup" : "Sampling");
 }

@@ -28,6 +28,12 @@ Posterior make_posterior(Problem const& problem) {
     return posterior;
 }
 
+
+// Of the sum of squares of outputs, a share that residuals have: where it is small, they may be rounding; where it is smaller, nothing that
+// is computed from them has digits.
+constexpr double suspiciously_exact = 1e-8;
+constexpr double nearly_exact = 1e-12;
+
 }  // namespace
 
 std::vector<bool> drawn_outputs(Problem const& problem) {
@@ -44,10 +50,16 @@ MeanField::MeanField(Problem const& problem, ExpectationPlan const& expectations
       expectations_(expectations),
       posterior_(make_posterior(problem)),
       factors_(problem.plan, problem.bound, posterior_.state, problem.masks, problem.weighted),
-      expected_(problem.plan, expectations, inputs(), factors_, posterior_.covariances) {
+      expected_(problem.plan, expectations, inputs(), factors_, posterior_.covariances),
+      exact_fit_(problem, factors_) {
     for (TermPlan const* term : tilted)
         tilts_.push_back({term, std::vector<double>(term->registers.size() * problem.bound.grid.size(term->pass.domain), 0.0)});
     for (auto const& scale : posterior_.scales) scale_tilts_.emplace_back(scale.size(), 0.0);
+    for (std::size_t s = 0; s < problem.plan.layout.scales.size(); ++s) {
+        counts_.emplace_back(posterior_.scales[s].size(), 0.0);
+        for (ScaleUse const& use : problem.plan.layout.scales[s].uses)
+            for (std::size_t e = 0; e < counts_[s].size(); ++e) counts_[s][e] += factors_.counts(use)[e];
+    }
     UpdateContext const context{problem, expectations, inputs(), expected_, posterior_, tilts_};
     for (BlockPlan const& block : problem.plan.blocks) {
         switch (block.method) {
@@ -78,6 +90,15 @@ void MeanField::start(State const& state) {
     for (std::size_t v = 0; v < state.values.size(); ++v) {
         auto const& from = problem_.plan.layout.variables[v].learnt_from;
         if (from) std::fill(posterior_.state.values[v].begin(), posterior_.state.values[v].end(), *from);
+    }
+    for (ScaleLayout const& scale : problem_.plan.layout.scales) {
+        if (!problem_.plan.layout.variables[scale.variable].learnt_from) continue;
+        // Expectation maximisation leaves an sd near 0 by steps of its cube, and one that is too large by a share of it.
+        for (std::size_t e = 0; e < state.values[scale.variable].size(); ++e) {
+            double& value = posterior_.state.values[scale.variable][e];
+            double const wide = state.values[scale.variable][e];
+            if (to_precision(scale.spread, wide) < to_precision(scale.spread, value)) value = wide;
+        }
     }
     for (Covariances& covariances : posterior_.covariances) {
         std::fill(covariances.same.begin(), covariances.same.end(), 0.0);
@@ -178,19 +199,11 @@ void MeanField::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& f
     posterior_.state.values[scale.variable][entry] = from_variance(scale.spread, 1 / factor.precision);
 }
 
-std::vector<double> MeanField::counts(std::size_t s) const {
-    std::vector<double> counts(posterior_.scales[s].size(), 0.0);
-    for (ScaleUse const& use : problem_.plan.layout.scales[s].uses) {
-        for (std::size_t e = 0; e < counts.size(); ++e) counts[e] += factors_.counts(use)[e];
-    }
-    return counts;
-}
-
 double MeanField::update_scale(std::size_t s) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
     std::size_t const entries = posterior_.scales[s].size();
     std::vector<double> squares(entries, 0.0);
-    std::vector<double> const counts = this->counts(s);
+    std::vector<double> const& counts = counts_[s];
     for (ScaleUse const& use : scale.uses) {
         std::vector<double> const of_factor = expected_.squares(use);
         for (std::size_t e = 0; e < entries; ++e) squares[e] += of_factor[e];
@@ -241,6 +254,31 @@ double MeanField::move_orbits() {
 }
 
 double MeanField::pass() {
+    try {
+        double const after = climb();
+        if (!find_exact_fit(suspiciously_exact)) return after;
+        factors_.score(inputs());
+        exact_fit_.check(factors_);
+        return after;
+    } catch (NumericalTrouble const&) {
+        if (auto const scale = find_exact_fit(nearly_exact)) throw ExactFit(*scale);
+        throw;
+    } catch (std::logic_error const&) {
+        // Where residuals are hardly more than rounding, so is what the ELBO rises by.
+        if (auto const scale = find_exact_fit(nearly_exact)) throw ExactFit(*scale);
+        throw;
+    }
+}
+
+std::optional<std::uint32_t> MeanField::find_exact_fit(double share) const {
+    return exact_fit_.find(share, [&](ScaleLayout const& scale, std::size_t entry) {
+        auto const s = static_cast<std::size_t>(&scale - problem_.plan.layout.scales.data());
+        return counts_[s][entry] > 0 ? posterior_.scales[s][entry].squares : HUGE_VAL;
+    });
+}
+
+/// Every factor once, with the checks of pass().
+double MeanField::climb() {
     double const before = elbo();
     double sum_of_rises = 0;
     double magnitude = 1 + std::abs(before);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "exact_fit.hpp"
 #include "factor_update.hpp"
 #include "predict.hpp"
 #include "replica.hpp"
@@ -21,9 +22,11 @@ class MeanField {
     MeanField(MeanField const&) = delete;
     MeanField& operator=(MeanField const&) = delete;
 
-    /// Point masses at a state; factors of scales at what its residuals say.
+    /// Point masses at a state; factors of scales at what its residuals say. Numbers that are learnt start where the model says, but scales
+    /// among them no narrower than in the state.
     void start(State const& state);
-    /// Every factor once. Returns the ELBO. Throws NumericalTrouble; std::logic_error if an update lowers the ELBO beyond rounding.
+    /// Every factor once. Returns the ELBO. Throws NumericalTrouble; ExactFit where the outputs are fitted exactly; std::logic_error if an
+    /// update lowers the ELBO beyond rounding.
     double pass();
     /// From scratch. Minus infinity before the first pass.
     double elbo();
@@ -60,10 +63,12 @@ class MeanField {
     /// Adds ε times the logarithm of the sd of an entry of a scale of the layout.
     void tilt_scale(std::size_t scale, std::size_t entry, double epsilon) { scale_tilts_[scale][entry] = epsilon; }
     /// Cells that count of every entry of a scale of the layout, [component][extent].
-    std::vector<double> counts(std::size_t scale) const;
+    std::vector<double> const& counts(std::size_t scale) const { return counts_[scale]; }
     Problem const& problem() const { return problem_; }
 
   private:
+    double climb();
+    std::optional<std::uint32_t> find_exact_fit(double share) const;
     double update_scale(std::size_t scale);
     /// E[1 / precision] of a new output in a cell.
     double noise_variance(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
@@ -75,7 +80,9 @@ class MeanField {
     Posterior posterior_;
     Factors factors_;
     ExpectedFactors expected_;
+    ExactFitWatch exact_fit_;
     std::vector<Tilt> tilts_;
+    std::vector<std::vector<double>> counts_;             ///< per scale of the layout: [component][extent]
     std::vector<std::vector<double>> scale_tilts_;        ///< per scale of the layout: [component][extent]
     std::vector<std::unique_ptr<FactorUpdate>> updates_;  ///< per block of the plan
     std::vector<std::unique_ptr<FactorUpdate>> outputs_;  ///< per lagged output with missing cells

@@ -134,7 +134,7 @@ void against_gibbs(std::string const& model, std::string const& table) {
     double const climbing = cpu_seconds() - begin;
     Recorder const recorder(problem, replica.inputs());
     double const response_begin = cpu_seconds();
-    std::vector<double> const responses = linear_response(problem, expectations, field.posterior(), recorder, 1, {});
+    std::vector<double> const responses = linear_response(problem, expectations, field.posterior(), recorder);
     double const responding = cpu_seconds() - response_begin;
     std::vector<SummaryRow> const own_rows = summarize(draw_factors(field, 20000, 1).run);
 

@@ -91,7 +91,7 @@ Fitted fit_variational(std::string const& model, std::string const& table, std::
     fitted.draws = 20000;
     fitted.run = draw_factors(field, fitted.draws, 1).run;
     Replica const replica(problem, 1, 1, {});
-    if (sds != nullptr) *sds = linear_response(problem, expectations, field.posterior(), Recorder(problem, replica.inputs()), 0, {});
+    if (sds != nullptr) *sds = linear_response(problem, expectations, field.posterior(), Recorder(problem, replica.inputs()));
     return fitted;
 }
 

@@ -133,7 +133,8 @@ struct Progress {
     std::size_t iteration = 1;
     std::size_t total = 1;
     bool is_warmup = true;
-    double elbo = std::numeric_limits<double>::quiet_NaN();  ///< of Backend::Variational
+    double elbo = std::numeric_limits<double>::quiet_NaN();  ///< of a pass of Backend::Variational
+    bool is_response = false;                                ///< of FitOptions::linear_response: an iteration is a quantity
 };
 /// Called from the threads of the chains, one at a time.
 using ProgressCallback = std::function<void(Progress const&)>;

@@ -50,6 +50,24 @@ TEST_CASE("climb: a vi.json of another run, or that is none, is refused (BAM0539
     }
 }
 
+TEST_CASE("climb: what the verdict says is in vi.json as numbers") {
+    std::string const text = to_json(some_climb(), "[]", "abc");
+    CHECK(text.find("\"converged\": true") != std::string::npos);
+    // 1 - 1 / log10(1000)
+    CHECK(text.find("\"pareto_k_threshold\": 0.66666666666666") != std::string::npos);
+}
+
+TEST_CASE("climb: of many passes the verdict says what makes them fewer") {
+    Climb climb = some_climb();
+    climb.trace.assign(1000, -10);
+    REQUIRE(judge(climb).advice.size() == 1);
+    CHECK(judge(climb).advice.front().starts_with("`--init map`"));
+    climb.trace.resize(4);
+    climb.ending = ClimbEnding::PassLimit;
+    REQUIRE(judge(climb).advice.size() == 2);
+    CHECK(judge(climb).advice.back().starts_with("`--init map`"));
+}
+
 TEST_CASE("climb: the verdict says how far the factors are from the posterior") {
     Climb climb = some_climb();
     CHECK(judge(climb).is_converged);
@@ -60,6 +78,6 @@ TEST_CASE("climb: the verdict says how far the factors are from the posterior") 
     CHECK(judge(climb).advice.size() == 2);
     climb.ending = ClimbEnding::PassLimit;
     CHECK_FALSE(judge(climb).is_converged);
-    CHECK(judge(climb).advice.size() == 2);
+    CHECK(judge(climb).advice.size() == 3);
     CHECK(starts_text(climb) == "start 1: ELBO -12.5000\nstart 2: ELBO -inf\nstart 3: ELBO -10.2500, the best: climbed on\n");
 }
