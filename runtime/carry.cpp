@@ -184,8 +184,10 @@ void Carrier::set(std::size_t draw, double const* row) {
         Stream stream(seed_, chain_, draw, carry_block + scale.variable);
         draw_scale_priors(scale, stream);
     }
+    for (auto const& [variable, values] : held_) state_.values[variable] = values;
     factors_.refresh();
     for (auto& unseen : unseen_) {
+        if (held_.contains(unseen->variable())) continue;
         Stream stream(seed_, chain_, draw, carry_block + unseen->variable());
         unseen->draw(stream);
     }
@@ -193,6 +195,13 @@ void Carrier::set(std::size_t draw, double const* row) {
         Stream stream(seed_, chain_, draw, output_block);
         completion_->draw(stream);
     }
+}
+
+void Carrier::hold(std::uint32_t variable, std::vector<double> const& values) {
+    if (values.empty())
+        held_.erase(variable);
+    else
+        held_[variable] = values;
 }
 
 void Carrier::draw_scale_priors(ScaleLayout const& scale, Stream& stream) {
