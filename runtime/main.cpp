@@ -121,6 +121,20 @@ int run_samplers(Options const& options) {
     return 0;
 }
 
+int run_priors(Options const& options) {
+    Program const program = Program::from_file(options.files.front(), options.compile);
+    say(program.report());
+    PriorListing const listing = [&] {
+        if (options.data.empty()) return program.priors();
+        Prepared const prepared = program.with(options.read_data());
+        say(prepared.report());
+        return prepared.priors();
+    }();
+    put(options.format == Format::Json ? listing.json : listing.text);
+    if (options.format == Format::Text) say(listing.report);
+    return 0;
+}
+
 int run_verify(Options const& options) {
     Program const program = Program::from_file(options.files.front(), options.compile);
     say(program.report());
@@ -264,6 +278,7 @@ int dispatch(Options const& options) {
     }
     if (options.verb == "check") return run_check(options);
     if (options.verb == "explain") return run_explain(options);
+    if (options.verb == "priors") return run_priors(options);
     if (options.verb == "samplers") return run_samplers(options);
     if (options.verb == "fit") return run_fit(options);
     if (options.verb == "verify") return run_verify(options);

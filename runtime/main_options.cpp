@@ -211,6 +211,12 @@ void add_samplers(CLI::App& app, Options& options) {
     add_format(app, options);
 }
 
+void add_priors(CLI::App& app, Options& options) {
+    add_data_options(app, options, "A table to try the priors against; - is standard input");
+    add_model_options(app, options);
+    add_format(app, options);
+}
+
 void add_predict(CLI::App& app, Options& options) {
     add_data_options(app, options, "The new table, as CSV; - is standard input");
     add_value(app, "-o,--output", "FILE", "Where to write; without it, standard output",
@@ -237,6 +243,8 @@ std::vector<Verb> const& verbs() {
          "  bam check models/attention.bam --priors fading\n  bam check bakery.bam --data bakery.csv", add_check},
         {"explain", "Print the full conditionals as mathematics", "MODEL", 1, 1, "  bam explain models/attention.bam --block W_k",
          add_explain},
+        {"priors", "List the priors that hold in the end, where they were said, and what in them looks like a slip", "MODEL", 1, 1,
+         "  bam priors models/attention.bam --priors fading\n  bam priors bakery.bam --data bakery.csv --format json", add_priors},
         {"samplers", "Print what a sweep does, a line each: number, method, what is drawn", "MODEL", 1, 1,
          "  bam samplers bakery.bam --data bakery.csv", add_samplers},
         {"fit", "Draw from the posterior of a model given a table", "MODEL", 1, 1,

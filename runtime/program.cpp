@@ -13,6 +13,8 @@
 #include "fit.hpp"
 #include "mean_field.hpp"
 #include "overview.hpp"
+#include "prior_check.hpp"
+#include "prior_report.hpp"
 #include "report.hpp"
 #include "sbc.hpp"
 #include "schedule.hpp"
@@ -132,6 +134,19 @@ std::string Program::explain(std::optional<std::string> const& block, Format for
 
 std::string Program::symmetries() const { return parts_->compiled.symmetries(); }
 
+namespace {
+
+PriorListing list_priors(Program::Parts const& program, Diagnostics warnings) {
+    PriorList const list = program.compiled.priors();
+    PriorListing listing{priors_text(list, *program.sources), priors_json(list, warnings, *program.sources), {}};
+    listing.report = make_report(program.sources, std::move(warnings));
+    return listing;
+}
+
+}  // namespace
+
+PriorListing Program::priors() const { return list_priors(*parts_, parts_->compiled.suspicious_priors(std::nullopt)); }
+
 Prepared Program::with(Csv const& csv) const {
     auto parts = std::make_shared<Prepared::Parts>();
     std::shared_ptr<Sources> sources;
@@ -168,6 +183,19 @@ std::string Prepared::samplers(Format format) const {
 }
 
 std::string Prepared::plan() const { return parts_->program->compiled.print_plan(parts_->table->problem.weighted); }
+
+PriorListing Prepared::priors() const {
+    constexpr int exit_data = 65;
+    Problem const& problem = parts_->table->problem;
+    Compiled const& compiled = parts_->program->compiled;
+    Diagnostics warnings = compiled.suspicious_priors(problem.bound.grid.steps);
+    try {
+        for (Diagnostic& diagnostic : check_priors(compiled, problem)) warnings.push_back(std::move(diagnostic));
+    } catch (NumericalTrouble const& trouble) {
+        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
+    }
+    return list_priors(*parts_->program, std::move(warnings));
+}
 
 namespace {
 

@@ -245,6 +245,13 @@ struct Verification {
     std::string svg;  ///< rank histograms of the calibrations; "" without
 };
 
+/// The prior of every entry of every parameter, where it was said, what it overrides, and what in them looks like a slip.
+struct PriorListing {
+    std::string text;  ///< a line per group of entries with one prior, in the notation of the language
+    std::string json;  ///< {"priors": [...], "unused": [...], "sets": [...], "warnings": [...]}; docs/formats.md
+    Report report;     ///< warnings: BAM0320 to BAM0324
+};
+
 /// A program and a table that it has been bound to: all is known but the draws. Immutable; copies share it.
 class Prepared {
   public:
@@ -260,6 +267,8 @@ class Prepared {
     /// What a sweep does, a line each: number, method, what is drawn; between tabs.
     std::string samplers(Format format = Format::Text) const;
     std::string plan() const;
+    /// As Program::priors; the priors are also tried against the outputs of the table.
+    PriorListing priors() const;
     /// Whether the conditionals, scales and symmetries derived for this model and these data are right; with calibrations, whether chains
     /// find parameters that are known. Throws Error; BAM0491: a model that cannot be simulated.
     Verification verify(VerifyOptions const& options = {}) const;
@@ -291,6 +300,8 @@ class Program {
     std::string explain(std::optional<std::string> const& block = {}, Format format = Format::Text) const;
     /// Changes of the parameters that no output can see; "" if there are none.
     std::string symmetries() const;
+    /// The priors that hold in the end.
+    PriorListing priors() const;
 
     /// Binds a table. Throws Error.
     Prepared with(Csv const& table) const;
