@@ -122,6 +122,12 @@ int run_samplers(Options const& options) {
 }
 
 int run_priors(Options const& options) {
+    if (!options.as.empty()) {
+        PosteriorPriors const priors = Fit::open(options.files.front()).as_priors(options.as);
+        put(priors.text);
+        say(priors.report);
+        return 0;
+    }
     Program const program = Program::from_file(options.files.front(), options.compile);
     say(program.report());
     PriorListing const listing = [&] {

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <sstream>
@@ -212,6 +213,8 @@ void add_samplers(CLI::App& app, Options& options) {
 }
 
 void add_priors(CLI::App& app, Options& options) {
+    add_value(app, "--as", "NAME", "Of a run: print its posterior as a prior set of this name, for the same model and other data",
+              [&](std::string const& flag, std::string const& text) { options.as = to_path(flag, text); });
     add_data_options(app, options, "A table to try the priors against; - is standard input");
     add_model_options(app, options);
     add_format(app, options);
@@ -243,8 +246,10 @@ std::vector<Verb> const& verbs() {
          "  bam check models/attention.bam --priors fading\n  bam check bakery.bam --data bakery.csv", add_check},
         {"explain", "Print the full conditionals as mathematics", "MODEL", 1, 1, "  bam explain models/attention.bam --block W_k",
          add_explain},
-        {"priors", "List the priors that hold in the end, where they were said, and what in them looks like a slip", "MODEL", 1, 1,
-         "  bam priors models/attention.bam --priors fading\n  bam priors bakery.bam --data bakery.csv --format json", add_priors},
+        {"priors", "List the priors that hold in the end, where they were said, and what in them looks like a slip", "MODEL|RUN", 1, 1,
+         "  bam priors models/attention.bam --priors fading\n  bam priors bakery.bam --data bakery.csv --format json\n"
+         "  bam priors run --as spring > spring.bam\n  bam fit bakery.bam --data summer.csv --priors spring.bam --priors spring",
+         add_priors},
         {"samplers", "Print what a sweep does, a line each: number, method, what is drawn", "MODEL", 1, 1,
          "  bam samplers bakery.bam --data bakery.csv", add_samplers},
         {"fit", "Draw from the posterior of a model given a table", "MODEL", 1, 1,
@@ -363,6 +368,14 @@ void check_arguments(Verb const& verb, Options const& options) {
         refuse(522, "`--init map` with `--backend map`: the mode is what is looked for", {"say --init dispersed, or --init prior"});
     if (!options.svg.empty() && options.calibrations == 0)
         refuse(523, "`--svg` is of the ranks, and there are none", {"say how many simulations: `--sbc 200`"});
+    std::error_code error;
+    bool const is_run = verb.name == "priors" && std::filesystem::is_directory(options.files.front(), error);
+    if (is_run && options.as.empty())
+        refuse(523, fmt::format("`{}` is a folder: a run's posterior as priors needs a name", options.files.front()),
+               {"say `--as NAME`, or give the model's file to list its priors"});
+    bool const is_of_model = !options.data.empty() || !options.compile.priors.empty() || !options.compile.dims.empty();
+    if (!options.as.empty() && is_of_model)
+        refuse(523, "`--as` is of a run, which has its table, priors and dims", {"leave out --data, --priors and --dim"});
     auto const inputs = std::count(options.files.begin(), options.files.end(), "-") + (options.data == "-" ? 1 : 0);
     if (inputs > 1) refuse(524, "standard input can be read once only", {"give the other one a file"});
 }

@@ -26,6 +26,7 @@ struct Options {
     std::optional<Stage> dump;
     Format format = Format::Text;
     std::string block;
+    std::string as;  ///< the prior set that a posterior becomes
     bool symmetry = false;
     std::string output;
     FitOptions fit;

@@ -178,6 +178,12 @@ class Predictions {
     std::shared_ptr<Parts const> parts_;
 };
 
+/// A posterior as the text of a file of priors.
+struct PosteriorPriors {
+    std::string text;  ///< a named set, with comments on what it does not hold of the posterior
+    Report report;     ///< BAM0326: weights that are not identified
+};
+
 /// Draws of one model and one table. Immutable; copies share them.
 class Fit {
   public:
@@ -225,6 +231,10 @@ class Fit {
     /// do not teach anything about them. Where means look back at outputs, missing ones are drawn given those observed before and after
     /// them. Steps count from the first row of a sequence, so a sequence that goes on has to be there from its beginning. Throws Error.
     Predictions predict(Csv const& table, std::optional<std::uint64_t> seed = {}) const;
+
+    /// The posterior as a named set of priors for the same model and other data: the moments of the draws, by statements that the model
+    /// takes. Throws Error; BAM0517: of Backend::Map.
+    PosteriorPriors as_priors(std::string const& set) const;
 
   private:
     std::shared_ptr<Parts const> parts_;
