@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "utf8.hpp"
+
 namespace bam {
 namespace {
 
@@ -20,19 +22,11 @@ struct Slice {
     std::size_t last_step = SIZE_MAX;
 };
 
-bool is_word(std::string const& label) {
-    auto const is_letter = [](unsigned char c) { return c == '_' || c >= 0x80 || std::isalpha(c) != 0; };
-    auto const is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
-    return !label.empty() && is_letter(static_cast<unsigned char>(label.front())) && std::all_of(label.begin(), label.end(), [&](char c) {
-        return is_letter(static_cast<unsigned char>(c)) || is_digit(static_cast<unsigned char>(c));
-    });
-}
-
 /// As an index names it.
 std::string written_label(Model const& model, std::string const& label) {
     bool const is_number = !label.empty() && std::all_of(label.begin(), label.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     bool const is_dim = std::any_of(model.dims.begin(), model.dims.end(), [&](Dim const& dim) { return dim.name == label; });
-    return (is_word(label) && !is_dim) || is_number ? label : "\"" + label + "\"";
+    return (is_name(label) && !is_dim) || is_number ? label : "\"" + label + "\"";
 }
 
 /// `t > 0`, `t = 3`, `t = 1..3`, `t <= 3`, `t`.

@@ -15,6 +15,7 @@
 #include "fit.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
+#include "utf8.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -44,12 +45,6 @@ struct Group {
 };
 
 std::string number(double value, int precision = digits) { return fmt::format("{:.{}g}", value, precision); }
-
-bool is_word(std::string const& text) {
-    auto const is_letter = [](char c) { return c == '_' || (c & 0x80) != 0 || std::isalpha(static_cast<unsigned char>(c)) != 0; };
-    return !text.empty() && is_letter(text.front()) &&
-           std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; });
-}
 
 /// Whether a text in quotes can hold it.
 bool can_be_quoted(std::string const& label) {
@@ -206,7 +201,7 @@ class Writer {
         std::string const& label = layout_.dims[d].labels[k];
         bool const is_number = std::all_of(label.begin(), label.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
         bool const is_dim = std::any_of(layout_.dims.begin(), layout_.dims.end(), [&](DimLayout const& dim) { return dim.name == label; });
-        return is_number || (is_word(label) && !is_dim) ? label : layout_.dims[d].name + " = " + quoted(label);
+        return is_number || (is_name(label) && !is_dim) ? label : layout_.dims[d].name + " = " + quoted(label);
     }
 
     /// `1`, `[1, 2]`, `[[1, 2], [3, 4]]`.
@@ -448,7 +443,7 @@ PosteriorPriors Fit::as_priors(std::string const& set) const {
     auto const refuse = [](int code, std::string message, std::string note) {
         throw Error(Diagnostic{code, Severity::Error, std::move(message), {}, {std::move(note)}}, exit_usage);
     };
-    if (!is_word(set))
+    if (!is_name(set))
         refuse(516, fmt::format("`{}` is no name of a prior set", set),
                "a name has letters, digits and `_`, and begins with none of the digits");
     if (parts_->mode) refuse(517, "a mode has no spread, and so no posterior to be a prior", "fit again without `--backend map`");
