@@ -37,7 +37,9 @@ struct Options {
     bool force = false;
     bool check = false;
     std::size_t calibrations = 0;
-    std::string json;  ///< files to write
+    bool from_prior = false;
+    std::size_t draws = 200;  ///< simulated tables
+    std::string json;         ///< files to write
     std::string svg;
     std::string help;  ///< to be printed instead of anything else
 

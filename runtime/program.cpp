@@ -153,6 +153,7 @@ Prepared Program::with(Csv const& csv) const {
     Diagnostics diagnostics;
     parts->program = parts_;
     parts->table = prepare(*parts_, csv, {}, sources, diagnostics);
+    parts->sources = sources;
     parts->report = make_report(std::move(sources), std::move(diagnostics));
     parts->data_name = csv.name;
     parts->data_hash = hash(csv.text);
@@ -199,30 +200,38 @@ PriorListing Prepared::priors() const {
 
 namespace {
 
+[[noreturn]] void refuse_simulation(Program::Parts const& program, Layout const& layout, std::string message,
+                                    std::vector<std::string> notes, std::string const& variable) {
+    constexpr int exit_data = 65;
+    Diagnostic diagnostic{491, Severity::Error, std::move(message), {}, std::move(notes)};
+    for (Variable const& one : layout.variables)
+        if (one.name == variable) diagnostic.labels = {{one.span, "here"}};
+    throw Error(make_report(program.sources, {std::move(diagnostic)}), exit_data);
+}
+
 /// Why chains cannot be tried on outputs of the model's own making.
 void require_simulation(Prepared::Parts const& parts) {
-    constexpr int exit_data = 65;
     Problem const& problem = parts.table->problem;
-    auto const refuse = [&](std::string message, std::vector<std::string> notes, std::string const& variable) {
-        Diagnostic diagnostic{491, Severity::Error, std::move(message), {}, std::move(notes)};
-        for (Variable const& one : problem.plan.layout.variables)
-            if (one.name == variable) diagnostic.labels = {{one.span, "here"}};
-        throw Error(make_report(parts.program->sources, {std::move(diagnostic)}), exit_data);
-    };
-    auto const flat = find_flat(problem);
-    if (!flat.empty())
-        refuse(fmt::format("calibration draws parameters from their priors, and {} {} a flat one", first_few(flat),
-                           flat.size() == 1 ? "has" : "have"),
-               {"give it a proper prior; `--priors FILE` can do so without a change of the model"}, flat.front());
+    require_proper_priors(*parts.program, problem, "calibration");
     for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
         if (problem.augmented[k].empty()) continue;
         std::string const& name = problem.plan.layout.variables[problem.plan.lagged_outputs[k].variable].name;
-        refuse(fmt::format("calibration needs every earlier value of `{}`, at which its means look back", name),
-               {"take a table without missing cells of it"}, name);
+        refuse_simulation(*parts.program, problem.plan.layout,
+                          fmt::format("calibration needs every earlier value of `{}`, at which its means look back", name),
+                          {"take a table without missing cells of it"}, name);
     }
 }
 
 }  // namespace
+
+void require_proper_priors(Program::Parts const& program, Problem const& problem, std::string const& what) {
+    auto const flat = find_flat(problem);
+    if (flat.empty()) return;
+    refuse_simulation(program, problem.plan.layout,
+                      fmt::format("{} draws parameters from their priors, and {} {} a flat one", what, first_few(flat),
+                                  flat.size() == 1 ? "has" : "have"),
+                      {"give it a proper prior; `--priors FILE` can do so without a change of the model"}, flat.front());
+}
 
 Verification Prepared::verify(VerifyOptions const& options) const {
     constexpr int exit_data = 65;

@@ -178,6 +178,23 @@ class Predictions {
     std::shared_ptr<Parts const> parts_;
 };
 
+struct SimulateOptions {
+    std::size_t draws = 200;                           ///< tables
+    std::optional<std::uint64_t> seed = std::nullopt;  ///< 1 of priors, that of the run of a posterior
+    bool has_tables = false;                           ///< Simulated::csv is wanted
+};
+
+/// Tables of the model's own making, summed up beside the observed one, in the table's units.
+struct Simulated {
+    std::string text;                ///< a block of lines per output, and sentences on what to make of them
+    std::string json;                ///< docs/formats.md
+    std::string csv;                 ///< the tables one after another, with a column `draw`; empty unless asked for
+    std::vector<std::string> notes;  ///< sentences that a reader must know
+    std::string counts;              ///< of Fit::simulate, as Prepared::counts
+    std::string table;               ///< of Fit::simulate: its name
+    Report report;                   ///< of Fit::simulate: warnings on the table
+};
+
 /// A posterior as the text of a file of priors.
 struct PosteriorPriors {
     std::string text;  ///< a named set, with comments on what it does not hold of the posterior
@@ -232,6 +249,10 @@ class Fit {
     /// them. Steps count from the first row of a sequence, so a sequence that goes on has to be there from its beginning. Throws Error.
     Predictions predict(Csv const& table, std::optional<std::uint64_t> seed = {}) const;
 
+    /// Outputs as the draws say that they come about, at the cells of a table, observed or missing; without one, of that which was fitted,
+    /// read again where it was. What is new in it is drawn as in `predict`. Throws Error.
+    Simulated simulate(std::optional<Csv> const& table = {}, SimulateOptions const& options = {}) const;
+
     /// The posterior as a named set of priors for the same model and other data: the moments of the draws, by statements that the model
     /// takes. Throws Error; BAM0517: of Backend::Map.
     PosteriorPriors as_priors(std::string const& set) const;
@@ -259,7 +280,7 @@ struct Verification {
 struct PriorListing {
     std::string text;  ///< a line per group of entries with one prior, in the notation of the language
     std::string json;  ///< {"priors": [...], "unused": [...], "sets": [...], "warnings": [...]}; docs/formats.md
-    Report report;     ///< warnings: BAM0320 to BAM0324
+    Report report;     ///< warnings and a note: BAM0320 to BAM0325
 };
 
 /// A program and a table that it has been bound to: all is known but the draws. Immutable; copies share it.
@@ -279,6 +300,8 @@ class Prepared {
     std::string plan() const;
     /// As Program::priors; the priors are also tried against the outputs of the table.
     PriorListing priors() const;
+    /// Outputs as the priors say that they come about, at the cells of the table. Throws Error; BAM0491: a flat prior.
+    Simulated simulate(SimulateOptions const& options = {}) const;
     /// Whether the conditionals, scales and symmetries derived for this model and these data are right; with calibrations, whether chains
     /// find parameters that are known. Throws Error; BAM0491: a model that cannot be simulated.
     Verification verify(VerifyOptions const& options = {}) const;
