@@ -55,7 +55,7 @@ class Gathering {
         for (std::size_t atom = 0; atom < count; ++atom) {
             if (is_done[atom] || classes_[atom] == no_statement) continue;
             Box const box = largest_box(atom, is_done);
-            each(box, [&](std::size_t other) { is_done[other] = true; });
+            each(box, [&](std::size_t other) { return is_done[other] = true; });
             lines.push_back(line(atom, box));
             is_used[winners_[atom]] = true;
         }
@@ -167,6 +167,7 @@ class Gathering {
 
     // ---- gathering ----
 
+    /// Calls `visit` on the atoms of a box until it says false.
     template <typename Visit>
     void each(Box const& box, Visit visit) const {
         std::vector<std::size_t> index;
@@ -174,7 +175,7 @@ class Gathering {
         while (true) {
             std::size_t atom = 0;
             for (std::size_t k = 0; k < axes_.size(); ++k) atom = atom * axes_[k].size() + index[k];
-            visit(atom);
+            if (!visit(atom)) return;
             std::size_t k = axes_.size();
             while (k > 0 && index[k - 1] == box[k - 1].second) {
                 index[k - 1] = box[k - 1].first;
@@ -187,7 +188,7 @@ class Gathering {
 
     bool is_of_one_class(Box const& box, std::size_t wanted, std::vector<bool> const& is_done) const {
         bool is_one = true;
-        each(box, [&](std::size_t atom) { is_one = is_one && classes_[atom] == wanted && !is_done[atom]; });
+        each(box, [&](std::size_t atom) { return is_one = classes_[atom] == wanted && !is_done[atom]; });
         return is_one;
     }
 
@@ -258,6 +259,7 @@ class Gathering {
             each(box, [&](std::size_t inside) {
                 auto const index = at(inside);
                 if (speaks_of(other, index)) texts.insert(text_at(other, index));
+                return texts.size() < 2;
             });
             if (texts.empty()) continue;
             seen.push_back(other.span);
