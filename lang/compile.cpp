@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "effective.hpp"
 #include "format.hpp"
 #include "grammar.hpp"
 #include "layout.hpp"
@@ -193,6 +194,10 @@ std::string Compiled::symmetries() const {
     for (Symmetry const& symmetry : parts_->symmetries) text += equation(parts_->model, symmetry) + "\n";
     return text;
 }
+
+PriorList Compiled::priors() const { return effective_priors(parts_->model); }
+
+Diagnostics Compiled::suspicious_priors(std::optional<std::size_t> steps) const { return bam::suspicious_priors(parts_->model, steps); }
 
 std::map<std::string, std::uint32_t> const& Compiled::files() const { return parts_->files; }
 

@@ -12,6 +12,7 @@
 #include "plan.hpp"
 #include "read_text.hpp"
 #include "source.hpp"
+#include "stated_priors.hpp"
 
 namespace bam {
 
@@ -66,6 +67,10 @@ class Compiled {
     std::vector<std::string> blocks() const;
     /// What the likelihood cannot see, as equations; empty if it sees everything.
     std::string symmetries() const;
+    /// The prior of every entry of every parameter, and where it was said.
+    PriorList priors() const;
+    /// What in them looks like a slip. `steps`: of the longest sequence, if there is a table.
+    Diagnostics suspicious_priors(std::optional<std::size_t> steps) const;
     /// Needs a layout.
     std::string print_plan(std::vector<bool> const& weighted) const;
     /// Every file that was read: its source by every name that it was asked for by.

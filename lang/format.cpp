@@ -25,15 +25,6 @@ std::size_t width(std::string_view text) { return code_points(text); }
 
 bool has_newline(std::string_view text) { return text.find_first_of("\r\n") != std::string_view::npos; }
 
-bool is_identifier(std::string_view text) {
-    auto const is_letter = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
-    };
-    auto const is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    return !text.empty() && !is_digit(text.front()) &&
-           std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || is_digit(c); });
-}
-
 /// How tightly an operator binds; an operand that binds less stands in parentheses.
 int strength(ExprKind kind) {
     switch (kind) {
@@ -146,8 +137,7 @@ class Layout {
             case ExprKind::Call: return expr.text + brackets(expr, '(', ')', indent, is_breaking);
             case ExprKind::List: return brackets(expr, '[', ']', indent, is_breaking);
             case ExprKind::Assign:
-                return (is_identifier(expr.text) ? expr.text : '"' + expr.text + '"') + " = " +
-                       expression(expr.args[0], indent, is_breaking);
+                return (is_name(expr.text) ? expr.text : '"' + expr.text + '"') + " = " + expression(expr.args[0], indent, is_breaking);
             case ExprKind::Negate: return '-' + operand(expr.args[0], 5, indent, is_breaking);
             case ExprKind::Transpose: return operand(expr.args[0], 7, indent, is_breaking) + '\'';
             case ExprKind::Power: return power(expr, indent, is_breaking);

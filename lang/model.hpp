@@ -101,6 +101,34 @@ struct ScalePrior {
     std::vector<std::uint32_t> overridden_by;  ///< as in Factor, of scale_priors
 };
 
+/// A statement on some entries of a parameter, as written: also one that no entry follows, and one of a set that was not chosen.
+struct StatedPrior {
+    struct Argument {
+        std::string text;                  ///< `0`, `sd = 0.1`; of a list `sd = ` or nothing
+        std::vector<DimId> dims;           ///< of a list, an entry for each index of these, last fastest
+        std::vector<std::size_t> shape;    ///< its lengths
+        std::vector<std::string> entries;  ///< its numbers as written
+    };
+    SymbolId symbol = 0;
+    Region region;
+    std::string target;  ///< `W_v[1..2, dose]`
+    std::string text;    ///< `~ normal(0, 1)`, `fixed 1`
+    std::string set;     ///< the named set that it stands in; empty: none
+    bool is_chosen = true;
+    std::string family;  ///< `normal`; empty: held at the one argument
+    std::vector<Argument> arguments;
+    Span span;      ///< of the statement
+    Span rhs_span;  ///< of its distribution
+};
+
+/// A named set of priors.
+struct PriorSet {
+    std::string name;
+    std::string extends;  ///< empty: none
+    bool is_chosen = false;
+    Span span;  ///< of its name
+};
+
 /// What a table column, or a list of them, is bound to.
 struct Binding {
     std::optional<DimId> dim;        ///< the sequence or time dim, or a labelled one with `columns` labelled
@@ -120,8 +148,10 @@ struct Model {
     std::vector<Factor> factors;
     std::vector<ScalePrior> scale_priors;
     std::vector<Binding> bindings;
-    std::map<Term, Span> uses;       ///< where a term was first written
-    std::map<Term, SymbolId> names;  ///< the definition that a term is known by
+    std::vector<StatedPrior> stated;   ///< in the order in which they apply: later ones win
+    std::vector<PriorSet> prior_sets;  ///< by name
+    std::map<Term, Span> uses;         ///< where a term was first written
+    std::map<Term, SymbolId> names;    ///< the definition that a term is known by
 
     std::optional<DimId> sequence;
     std::optional<DimId> time;

@@ -32,6 +32,64 @@ bool covers(Region const& outer, Region const& inner) {
     });
 }
 
+/// The entries of a list, nested or not, as they are written, and how long it is at each depth.
+void flatten(Workspace const& workspace, Expr const& list, std::size_t depth, StatedPrior::Argument& argument) {
+    if (list.kind != ExprKind::List) {
+        argument.entries.push_back(workspace.text(list.span));
+        return;
+    }
+    if (argument.shape.size() <= depth) argument.shape.push_back(list.args.size());
+    for (Expr const& entry : list.args) flatten(workspace, entry, depth + 1, argument);
+}
+
+std::string on_one_line(std::string const& text) {
+    std::string line;
+    for (char const c : text) {
+        bool const is_blank = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+        if (!is_blank || (!line.empty() && line.back() != ' ')) line += is_blank ? ' ' : c;
+    }
+    return line;
+}
+
+StatedPrior as_written(Workspace const& workspace, PriorStatement const& prior) {
+    Expr const& rhs = prior.statement->rhs;
+    StatedPrior stated;
+    stated.symbol = prior.symbol;
+    stated.region = prior.region;
+    stated.target = on_one_line(workspace.code(prior.statement->lhs.span));
+    stated.text = (prior.statement->kind == StatementKind::Sample ? "~ " : "fixed ") + on_one_line(workspace.code(rhs.span));
+    stated.set = prior.set;
+    stated.is_chosen = prior.is_chosen;
+    stated.span = prior.statement->span;
+    stated.rhs_span = rhs.span;
+    bool const is_call = prior.statement->kind == StatementKind::Sample && rhs.kind == ExprKind::Call;
+    if (is_call) stated.family = rhs.text;
+    std::vector<DimId> rest;  // over which a list has its entries
+    for (DimId const dim : workspace.labelled_dims(prior.symbol)) {
+        auto const& labels = prior.region.labels;
+        if (std::none_of(labels.begin(), labels.end(), [&](Region::Labels const& label) { return label.dim == dim; })) rest.push_back(dim);
+    }
+    auto const add = [&](Expr const& arg) {
+        bool const is_named = arg.kind == ExprKind::Assign;
+        Expr const& value = is_named ? arg.args[0] : arg;
+        StatedPrior::Argument argument;
+        bool const is_matrix = is_named && arg.text == "cov";
+        if (value.kind == ExprKind::List && !is_matrix) {
+            if (is_named) argument.text = arg.text + " = ";
+            argument.dims = rest;
+            flatten(workspace, value, 0, argument);
+        } else {
+            argument.text = on_one_line(workspace.code(arg.span));
+        }
+        stated.arguments.push_back(std::move(argument));
+    };
+    if (is_call)
+        for (Expr const& arg : rhs.args) add(arg);
+    else
+        add(rhs);
+    return stated;
+}
+
 class Priors {
   public:
     explicit Priors(Workspace& workspace) : workspace_(workspace), model_(workspace.model) {}
@@ -39,7 +97,7 @@ class Priors {
     void run() {
         for (auto const& [symbol, statements] : workspace_.param_statements) {
             for (Statement const* s : statements) {
-                if (s->kind != StatementKind::Declare) add(*s, symbol, true, true);
+                if (s->kind != StatementKind::Declare) add(*s, symbol, true, true, "");
             }
         }
         refuse_overlaps();
@@ -54,6 +112,10 @@ class Priors {
             check_extends(*section);
             if (!std::binary_search(chosen_.begin(), chosen_.end(), name)) add_section(*section, false);
         }
+        for (PriorStatement const& prior : workspace_.priors) model_.stated.push_back(as_written(workspace_, prior));
+        for (auto const& [name, section] : sets_)
+            model_.prior_sets.push_back(
+                {name, section->extends, std::binary_search(chosen_.begin(), chosen_.end(), name), section->name_span});
         drop_covered();
         for (auto const& [symbol, statements] : workspace_.param_statements) settle(symbol, *statements.front());
     }
@@ -132,7 +194,7 @@ class Priors {
                 workspace_.error(103, s.span, "a prior is `name ~ distribution` or `name fixed number`", "", std::move(notes));
                 continue;
             }
-            if (auto const symbol = find_param(s.lhs)) add(s, *symbol, false, is_chosen);
+            if (auto const symbol = find_param(s.lhs)) add(s, *symbol, false, is_chosen, section.name);
         }
     }
 
@@ -153,7 +215,7 @@ class Priors {
         return std::nullopt;
     }
 
-    void add(Statement const& s, SymbolId symbol, bool is_own, bool is_chosen) {
+    void add(Statement const& s, SymbolId symbol, bool is_own, bool is_chosen, std::string const& set) {
         auto const regions = read_regions(workspace_, s.lhs, symbol);
         std::optional<Distribution> distribution;
         if (s.kind == StatementKind::Sample) distribution = read_distribution(workspace_, s.rhs);
@@ -163,7 +225,7 @@ class Priors {
         }
         for (Region region : *regions) {
             region.first_step = std::max(region.first_step, model_.symbols[symbol].first_step);
-            workspace_.priors.push_back({&s, symbol, std::move(region), distribution, is_own, is_chosen});
+            workspace_.priors.push_back({&s, symbol, std::move(region), distribution, is_own, is_chosen, set});
         }
     }
 

@@ -18,6 +18,15 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
     return (lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F) ? 0 : 4;
 }
 
+bool is_name(std::string_view text) {
+    auto const is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    auto const is_letter = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+    };
+    return !text.empty() && is_letter(text.front()) &&
+           std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
 std::size_t code_points(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) { return !is_continuation(byte); }));
 }

@@ -18,6 +18,9 @@ std::size_t sequence_length(std::string_view text, std::size_t at);
 /// The offset of the first byte that is not part of a well-formed sequence, if there is one.
 std::optional<std::size_t> find_invalid_utf8(std::string_view text);
 
+/// Whether a well-formed text is a name of the language: letters of any alphabet, digits and `_`, and no digit first.
+bool is_name(std::string_view text);
+
 /// The number of code points of a well-formed text.
 std::size_t code_points(std::string_view text);
 

@@ -86,6 +86,7 @@ struct PriorStatement {
     std::optional<Distribution> distribution;  ///< none: fixed
     bool is_own = false;                       ///< stands in a param section
     bool is_chosen = true;                     ///< stands in no prior set, or in one that is asked for
+    std::string set{};                         ///< that it stands in; empty: none
 };
 
 /// A place where a parameter is the spread of a factor.
@@ -121,6 +122,8 @@ struct Workspace {
     Name const* find(std::string_view name) const;
     Definition* find_definition(SymbolId symbol);
     std::string text(Span span) const { return std::string(sources.text(span)); }
+    /// The same without its comments and line breaks.
+    std::string code(Span span) const { return sources[span.source].code.substr(span.begin, span.end - span.begin); }
 
     /// The shape of a variable as declared: its labelled dims are row, then column.
     Shape shape_of(SymbolId symbol) const;

@@ -183,8 +183,10 @@ void Carrier::set(std::size_t draw, double const* row) {
         Stream stream(seed_, chain_, draw, carry_block + scale.variable);
         draw_scale_priors(scale, stream);
     }
+    for (auto const& [variable, values] : held_) state_.values[variable] = values;
     factors_.refresh();
     for (auto& unseen : unseen_) {
+        if (held_.contains(unseen->variable())) continue;
         Stream stream(seed_, chain_, draw, carry_block + unseen->variable());
         unseen->draw(stream);
     }
@@ -199,6 +201,13 @@ void Carrier::set(State const& state) {
     for (std::size_t v = 0; v < state.values.size(); ++v)
         std::copy(state.values[v].begin(), state.values[v].end(), state_.values[v].begin());
     factors_.refresh();
+}
+
+void Carrier::hold(std::uint32_t variable, std::vector<double> const& values) {
+    if (values.empty())
+        held_.erase(variable);
+    else
+        held_[variable] = values;
 }
 
 void Carrier::draw_scale_priors(ScaleLayout const& scale, Stream& stream) {

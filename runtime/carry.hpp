@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -56,6 +57,9 @@ class Carrier {
     /// The same of a state that is known as a whole.
     void set(State const& state);
 
+    /// From the next set() on, a parameter has these values, [component][extent]; none: it is set and drawn again.
+    void hold(std::uint32_t variable, std::vector<double> const& values);
+
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, state_, factors_.weights()}; }
     State const& state() const { return state_; }
     Factors const& factors() const { return factors_; }
@@ -70,6 +74,7 @@ class Carrier {
     State state_;
     Factors factors_;
     std::vector<std::unique_ptr<AncestralBlock>> unseen_;
+    std::map<std::uint32_t, std::vector<double>> held_;
     std::unique_ptr<Completion> completion_;  ///< null if no output is missing that later steps look back at
 };
 

@@ -12,6 +12,7 @@
 #include "each_chain.hpp"
 #include "fit.hpp"
 #include "predict.hpp"
+#include "reopen.hpp"
 #include "report.hpp"
 #include "write.hpp"
 
@@ -19,42 +20,6 @@ namespace bam {
 namespace {
 
 constexpr int exit_data = 65;
-
-/// The files of a run as they were when it was fitted.
-Reader reader_of(RunConfig const& config) {
-    return [&config](std::string const& name) {
-        ReadText read;
-        read.identity = name;
-        for (RunConfig::File const& file : config.files) {
-            bool const is_it = file.name == name || std::find(file.also.begin(), file.also.end(), name) != file.also.end();
-            if (!is_it) continue;
-            read.identity = file.name;
-            read.text = file.text;
-            return read;
-        }
-        read.failure = "the run does not have it";
-        return read;
-    };
-}
-
-std::shared_ptr<Program::Parts const> program_of(RunConfig const& config) {
-    CompileRequest request;
-    request.files = config.requested;
-    request.dims = config.dims;
-    request.priors = config.priors;
-    request.learns_hyper = config.learns_hyper;
-    return make_program(request, reader_of(config));
-}
-
-std::vector<std::vector<Learnt>> learnt_of(RunConfig const& config, Layout const& layout) {
-    std::vector<std::vector<Learnt>> learnt;
-    for (Variable const& variable : layout.variables) {
-        auto const found = config.learnt.find(variable.name);
-        learnt.push_back(found == config.learnt.end() ? std::vector<Learnt>(variable.components) : found->second);
-        learnt.back().resize(variable.components);
-    }
-    return learnt;
-}
 
 /// Steps count from the first row: a sequence that is there from its middle only would be taken for another.
 void warn_of_shifted_sequences(RunConfig const& config, Layout const& layout, Bound const& bound, Diagnostics& diagnostics) {

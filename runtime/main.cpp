@@ -24,7 +24,9 @@ void say(Report const& report) { say(report.text(has_colour(STDERR_FILENO))); }
 
 std::string dump(Json const& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n'; }
 
-// ---------------------------------------------------------------- check, explain, samplers
+std::string counted(std::size_t count, std::string const& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+
+// ---------------------------------------------------------------- check, explain, priors, samplers, simulate, verify
 
 /// What became of one model of `bam check`.
 struct Checked {
@@ -121,6 +123,59 @@ int run_samplers(Options const& options) {
     return 0;
 }
 
+int run_priors(Options const& options) {
+    if (!options.as.empty()) {
+        PosteriorPriors const priors = Fit::open(options.files.front()).as_priors(options.as);
+        put(priors.text);
+        say(priors.report);
+        return 0;
+    }
+    Program const program = Program::from_file(options.files.front(), options.compile);
+    say(program.report());
+    PriorListing const listing = [&] {
+        if (options.data.empty()) return program.priors();
+        Prepared const prepared = program.with(options.read_data());
+        say(prepared.report());
+        return prepared.priors();
+    }();
+    put(options.format == Format::Json ? listing.json : listing.text);
+    if (options.format == Format::Text) say(listing.report);
+    return 0;
+}
+
+int run_simulate(Options const& options) {
+    if (!options.output.empty()) check_not_of_run(options.output);
+    SimulateOptions how;
+    how.draws = options.draws;
+    how.seed = options.seed;
+    how.has_tables = !options.output.empty();
+    Simulated const simulated = [&] {
+        if (!options.from_prior) {
+            Fit const fit = Fit::open(options.files.front());
+            return fit.simulate(options.data.empty() ? std::nullopt : std::optional(options.read_data()), how);
+        }
+        Program const program = Program::from_file(options.files.front(), options.compile);
+        say(program.report());
+        Prepared const prepared = program.with(options.read_data());
+        say(prepared.report());
+        Simulated result = prepared.simulate(how);
+        result.counts = prepared.counts();
+        result.table = options.data;
+        return result;
+    }();
+    say(simulated.report);
+    if (!options.output.empty()) save_file(options.output, simulated.csv);
+    if (options.format == Format::Json) {
+        put(simulated.json);
+        return 0;
+    }
+    put(fmt::format("{}: {}\n{} from the {}\n\n", simulated.table, simulated.counts, counted(options.draws, "table"),
+                    options.from_prior ? "prior" : "posterior"));
+    put(simulated.text);
+    for (std::string const& note : simulated.notes) put("note: " + note + "\n");
+    return 0;
+}
+
 int run_verify(Options const& options) {
     Program const program = Program::from_file(options.files.front(), options.compile);
     say(program.report());
@@ -139,8 +194,6 @@ int run_verify(Options const& options) {
 }
 
 // ---------------------------------------------------------------- fit
-
-std::string counted(std::size_t count, std::string const& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
 
 std::string notes_of(Fit const& fit) {
     std::string text;
@@ -265,6 +318,8 @@ int dispatch(Options const& options) {
     }
     if (options.verb == "check") return run_check(options);
     if (options.verb == "explain") return run_explain(options);
+    if (options.verb == "priors") return run_priors(options);
+    if (options.verb == "simulate") return run_simulate(options);
     if (options.verb == "samplers") return run_samplers(options);
     if (options.verb == "fit") return run_fit(options);
     if (options.verb == "verify") return run_verify(options);

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <sstream>
@@ -214,6 +215,27 @@ void add_samplers(CLI::App& app, Options& options) {
     add_format(app, options);
 }
 
+void add_priors(CLI::App& app, Options& options) {
+    add_value(app, "--as", "NAME", "Of a run: print its posterior as a prior set of this name, for the same model and other data",
+              [&](std::string const& flag, std::string const& text) { options.as = to_path(flag, text); });
+    add_data_options(app, options, "A table to try the priors against; - is standard input");
+    add_model_options(app, options);
+    add_format(app, options);
+}
+
+void add_simulate(CLI::App& app, Options& options) {
+    add_data_options(app, options, "The table whose inputs are kept, as CSV; - is standard input. Of a run: that which was fitted");
+    app.add_flag("--prior", options.from_prior, "Of a model: parameters from their priors");
+    add_count(app, "--draws", options.draws, 1, 1000000, "Tables");
+    add_value(app, "-o,--output", "FILE", "Where to write the tables, as CSV with a column `draw`; without it, they are summed up only",
+              [&](std::string const&, std::string const& text) { options.output = to_path("-o", text); });
+    add_value(app, "--seed", "N", "Of the random numbers (1; of a run, its own)", [&](std::string const& flag, std::string const& text) {
+        options.seed = to_number<std::uint64_t>(flag, text, 0, std::numeric_limits<std::uint64_t>::max());
+    });
+    add_model_options(app, options);
+    add_format(app, options);
+}
+
 void add_predict(CLI::App& app, Options& options) {
     add_data_options(app, options, "The new table, as CSV; - is standard input");
     add_value(app, "-o,--output", "FILE", "Where to write; without it, standard output",
@@ -240,6 +262,10 @@ std::vector<Verb> const& verbs() {
          "  bam check models/attention.bam --priors fading\n  bam check bakery.bam --data bakery.csv", add_check},
         {"explain", "Print the full conditionals as mathematics", "MODEL", 1, 1, "  bam explain models/attention.bam --block W_k",
          add_explain},
+        {"priors", "List the priors that hold in the end, where they were said, and what in them looks like a slip", "MODEL|RUN", 1, 1,
+         "  bam priors models/attention.bam --priors fading\n  bam priors bakery.bam --data bakery.csv --format json\n"
+         "  bam priors run --as spring > spring.bam\n  bam fit bakery.bam --data summer.csv --priors spring.bam --priors spring",
+         add_priors},
         {"samplers", "Print what a sweep does, a line each: number, method, what is drawn", "MODEL", 1, 1,
          "  bam samplers bakery.bam --data bakery.csv", add_samplers},
         {"fit", "Draw from the posterior of a model given a table", "MODEL", 1, 1,
@@ -268,6 +294,8 @@ std::vector<Verb> const& verbs() {
                        [&](std::string const& flag, std::string const& text) { options.svg = to_path(flag, text); });
              add_format(app, options);
          }},
+        {"simulate", "Make tables of a model's own, from its priors or from a run, and compare them with the observed one", "MODEL|RUN", 1,
+         1, "  bam simulate bakery.bam --data bakery.csv --prior\n  bam simulate run --draws 100 -o simulated.csv", add_simulate},
         {"predict", "Say what the draws of a run make of a new table", "RUN", 1, 1,
          "  bam predict run --data new.csv -o predictions.csv\n\n"
          "The columns of outputs may be absent. Steps count from the first row of a sequence: one that goes on\n"
@@ -358,6 +386,27 @@ void check_arguments(Verb const& verb, Options const& options) {
         refuse(522, "`--init map` with `--backend map`: the mode is what is looked for", {"say --init dispersed, or --init prior"});
     if (!options.svg.empty() && options.calibrations == 0)
         refuse(523, "`--svg` is of the ranks, and there are none", {"say how many simulations: `--sbc 200`"});
+    std::error_code error;
+    bool const is_of_prior = verb.name == "simulate" && options.from_prior;
+    if (is_of_prior && options.data.empty())
+        refuse(523, "`bam simulate --prior` needs a table", {"say which: `--data TABLE`, - for standard input"});
+    if (is_of_prior && std::filesystem::is_directory(options.files.front(), error))
+        refuse(523, fmt::format("`--prior` is of a model, and `{}` is a folder", options.files.front()),
+               {"give the model's file; or leave out --prior, to simulate from the draws of a run"});
+    if (verb.name == "simulate" && !is_of_prior) {
+        if (std::filesystem::is_regular_file(options.files.front(), error))
+            refuse(523, fmt::format("`{}` is a file: of a model, outputs are simulated from the priors", options.files.front()),
+                   {"say `--prior`; or give the folder of a run"});
+        if (!options.compile.priors.empty() || !options.compile.dims.empty())
+            refuse(523, "a run has its own priors and dims", {"leave out --priors and --dim"});
+    }
+    bool const is_run = verb.name == "priors" && std::filesystem::is_directory(options.files.front(), error);
+    if (is_run && options.as.empty())
+        refuse(523, fmt::format("`{}` is a folder: a run's posterior as priors needs a name", options.files.front()),
+               {"say `--as NAME`, or give the model's file to list its priors"});
+    bool const is_of_model = !options.data.empty() || !options.compile.priors.empty() || !options.compile.dims.empty();
+    if (!options.as.empty() && is_of_model)
+        refuse(523, "`--as` is of a run, which has its table, priors and dims", {"leave out --data, --priors and --dim"});
     auto const inputs = std::count(options.files.begin(), options.files.end(), "-") + (options.data == "-" ? 1 : 0);
     if (inputs > 1) refuse(524, "standard input can be read once only", {"give the other one a file"});
 }

@@ -26,6 +26,7 @@ struct Options {
     std::optional<Stage> dump;
     Format format = Format::Text;
     std::string block;
+    std::string as;  ///< the prior set that a posterior becomes
     bool symmetry = false;
     std::string output;
     FitOptions fit;
@@ -37,7 +38,9 @@ struct Options {
     bool check = false;
     std::size_t calibrations = 0;
     std::size_t joint_sweeps = 0;
-    std::string json;  ///< files to write
+    bool from_prior = false;
+    std::size_t draws = 200;  ///< simulated tables
+    std::string json;         ///< files to write
     std::string svg;
     std::string help;  ///< to be printed instead of anything else
 

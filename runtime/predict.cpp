@@ -8,10 +8,10 @@
 #include <map>
 
 #include "convergence.hpp"
+#include "output_unit.hpp"
 #include "random.hpp"
 #include "scales.hpp"
 #include "spread.hpp"
-#include "transform.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -73,26 +73,17 @@ double Predictor::observed(Target const& target) const {
 }
 
 double Predictor::to_table(Target const& target, double value) const {
-    std::uint32_t const v = problem_.plan.layout.factors[target.factor].target;
-    Variable const& variable = problem_.plan.layout.variables[v];
-    ColumnExpr const* unit = target.component < variable.columns.size() ? &variable.columns[target.component] : nullptr;
-    bool const is_plain = unit == nullptr || unit->op == ColumnOp::Column || !find_source_column(*unit);
-    return is_plain ? value : invert(*unit, problem_.bound.learnt[v][target.component], value);
+    return in_table_unit(problem_, problem_.plan.layout.factors[target.factor].target, target.component, value);
 }
 
 Prediction Predictor::prediction_of(Target const& target) const {
     Layout const& layout = problem_.plan.layout;
     Bound const& bound = problem_.bound;
-    Variable const& variable = layout.variables[layout.factors[target.factor].target];
     Prediction prediction;
     prediction.row = bound.rows[bound.grid.cell(target.sequence, target.step)];
     prediction.sequence = bound.sequence_labels[target.sequence];
     prediction.time = bound.time_labels[bound.grid.cell(target.sequence, target.step)];
-    prediction.output = variable.name;
-    for (std::uint16_t dim : variable.dims) {
-        if (layout.dims[dim].role == DimLayout::Role::Labelled)
-            prediction.output = layout.dims[dim].labels[target.component % layout.dims[dim].size];
-    }
+    prediction.output = output_name(layout, layout.factors[target.factor].target, target.component);
     double const value = observed(target);
     prediction.observed = std::isnan(value) ? value : to_table(target, value);
     return prediction;

@@ -14,6 +14,8 @@
 #include "geweke.hpp"
 #include "mean_field.hpp"
 #include "overview.hpp"
+#include "prior_check.hpp"
+#include "prior_report.hpp"
 #include "report.hpp"
 #include "sbc.hpp"
 #include "schedule.hpp"
@@ -133,12 +135,26 @@ std::string Program::explain(std::optional<std::string> const& block, Format for
 
 std::string Program::symmetries() const { return parts_->compiled.symmetries(); }
 
+namespace {
+
+PriorListing list_priors(Program::Parts const& program, Diagnostics warnings) {
+    PriorList const list = program.compiled.priors();
+    PriorListing listing{priors_text(list, *program.sources), priors_json(list, warnings, *program.sources), {}};
+    listing.report = make_report(program.sources, std::move(warnings));
+    return listing;
+}
+
+}  // namespace
+
+PriorListing Program::priors() const { return list_priors(*parts_, parts_->compiled.suspicious_priors(std::nullopt)); }
+
 Prepared Program::with(Csv const& csv) const {
     auto parts = std::make_shared<Prepared::Parts>();
     std::shared_ptr<Sources> sources;
     Diagnostics diagnostics;
     parts->program = parts_;
     parts->table = prepare(*parts_, csv, {}, sources, diagnostics);
+    parts->sources = sources;
     parts->report = make_report(std::move(sources), std::move(diagnostics));
     parts->data_name = csv.name;
     parts->data_hash = hash(csv.text);
@@ -170,32 +186,53 @@ std::string Prepared::samplers(Format format) const {
 
 std::string Prepared::plan() const { return parts_->program->compiled.print_plan(parts_->table->problem.weighted); }
 
+PriorListing Prepared::priors() const {
+    constexpr int exit_data = 65;
+    Problem const& problem = parts_->table->problem;
+    Compiled const& compiled = parts_->program->compiled;
+    Diagnostics warnings = compiled.suspicious_priors(problem.bound.grid.steps);
+    try {
+        for (Diagnostic& diagnostic : check_priors(compiled, problem)) warnings.push_back(std::move(diagnostic));
+    } catch (NumericalTrouble const& trouble) {
+        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
+    }
+    return list_priors(*parts_->program, std::move(warnings));
+}
+
 namespace {
+
+[[noreturn]] void refuse_simulation(Program::Parts const& program, Layout const& layout, std::string message,
+                                    std::vector<std::string> notes, std::string const& variable) {
+    constexpr int exit_data = 65;
+    Diagnostic diagnostic{491, Severity::Error, std::move(message), {}, std::move(notes)};
+    for (Variable const& one : layout.variables)
+        if (one.name == variable) diagnostic.labels = {{one.span, "here"}};
+    throw Error(make_report(program.sources, {std::move(diagnostic)}), exit_data);
+}
 
 /// Why chains cannot be tried on outputs of the model's own making.
 void require_simulation(Prepared::Parts const& parts, std::string_view purpose) {
-    constexpr int exit_data = 65;
     Problem const& problem = parts.table->problem;
-    auto const refuse = [&](std::string message, std::vector<std::string> notes, std::string const& variable) {
-        Diagnostic diagnostic{491, Severity::Error, std::move(message), {}, std::move(notes)};
-        for (Variable const& one : problem.plan.layout.variables)
-            if (one.name == variable) diagnostic.labels = {{one.span, "here"}};
-        throw Error(make_report(parts.program->sources, {std::move(diagnostic)}), exit_data);
-    };
-    auto const flat = find_flat(problem);
-    if (!flat.empty())
-        refuse(fmt::format("{} draws parameters from their priors, and {} {} a flat one", purpose, first_few(flat),
-                           flat.size() == 1 ? "has" : "have"),
-               {"give it a proper prior; `--priors FILE` can do so without a change of the model"}, flat.front());
+    require_proper_priors(*parts.program, problem, purpose);
     for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
         if (problem.augmented[k].empty()) continue;
         std::string const& name = problem.plan.layout.variables[problem.plan.lagged_outputs[k].variable].name;
-        refuse(fmt::format("{} needs every earlier value of `{}`, at which its means look back", purpose, name),
-               {"take a table without missing cells of it"}, name);
+        refuse_simulation(*parts.program, problem.plan.layout,
+                          fmt::format("{} needs every earlier value of `{}`, at which its means look back", purpose, name),
+                          {"take a table without missing cells of it"}, name);
     }
 }
 
 }  // namespace
+
+void require_proper_priors(Program::Parts const& program, Problem const& problem, std::string const& what) {
+    auto const flat = find_flat(problem);
+    if (flat.empty()) return;
+    refuse_simulation(program, problem.plan.layout,
+                      fmt::format("{} draws parameters from their priors, and {} {} a flat one", what, first_few(flat),
+                                  flat.size() == 1 ? "has" : "have"),
+                      {"give it a proper prior; `--priors FILE` can do so without a change of the model"}, flat.front());
+}
 
 Verification Prepared::verify(VerifyOptions const& options) const {
     constexpr int exit_data = 65;

@@ -22,6 +22,7 @@ struct Prepared::Parts {
     std::shared_ptr<Program::Parts const> program;
     std::unique_ptr<PreparedTable const> table;
     Report report;
+    std::shared_ptr<Sources const> sources;  ///< with the text of the table
     std::string data_name;
     std::string data_hash;
     std::optional<char> separator;
@@ -31,7 +32,10 @@ struct Prepared::Parts {
 /// Compiles, or throws Error.
 std::shared_ptr<Program::Parts const> make_program(CompileRequest const& request, Reader const& reader);
 
-/// Binds a table, or throws Error. `learnt` and `outputs_may_be_absent` of `options` are for prediction.
+/// Throws Error (BAM0491) if a prior is flat; `what` draws from the priors: "calibration".
+void require_proper_priors(Program::Parts const& program, Problem const& problem, std::string const& what);
+
+/// Binds a table, which is the last of `sources`, or throws Error. `learnt` and `outputs_may_be_absent` of `options` are for prediction.
 std::unique_ptr<PreparedTable> prepare(Program::Parts const& program, Csv const& table, BindOptions const& options,
                                        std::shared_ptr<Sources>& sources, Diagnostics& diagnostics);
 

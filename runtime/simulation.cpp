@@ -44,17 +44,61 @@ std::vector<std::string> find_flat(Problem const& problem) {
     return names;
 }
 
-Simulation::Simulation(Problem& problem, std::uint64_t seed) : problem_(problem), seed_(seed) {
-    Diagnostics diagnostics;
-    map_ = std::make_unique<CarryMap>(problem, std::vector<DrawColumn>{}, diagnostics);  // nothing is known: all is drawn
-    if (has_error(diagnostics)) throw std::logic_error("a model that cannot be simulated");
-    carrier_ = std::make_unique<Carrier>(problem, *map_, seed, 0);
-    for (TermPlan const& mean : problem.plan.means)
-        means_.push_back(mean.registers.empty() ? nullptr : std::make_unique<PassRunner>(mean.pass, carrier_->inputs()));
+Problem with_all_cells(Compiled const& compiled, Problem const& problem) {
+    Problem complete = problem;  // missing cells are 0 in it, and so no longer told from others
+    Layout const& layout = problem.plan.layout;
+    complete.masks = make_masks(layout, complete.bound);
+    complete.weighted = weighted_factors(layout, complete.masks);
+    complete.plan = compiled.plan(complete.weighted);
+    complete.augmented.assign(complete.plan.lagged_outputs.size(), {});
+    return complete;
 }
 
-State const& Simulation::draw(std::uint64_t number) {
-    carrier_->set(number, nullptr);
+std::vector<std::vector<bool>> missing_cells(Problem const& problem, Problem const& complete) {
+    Layout const& layout = problem.plan.layout;
+    std::vector<std::vector<bool>> missing(layout.variables.size());
+    for (std::size_t f = 0; f < layout.factors.size(); ++f) {
+        if (!layout.factors[f].is_observation || problem.masks[f].empty()) continue;
+        std::vector<bool>& cells = missing[layout.factors[f].target];
+        cells.resize(problem.masks[f].size());
+        for (std::size_t i = 0; i < cells.size(); ++i)
+            if (problem.masks[f][i] == 0 && (complete.masks[f].empty() || complete.masks[f][i] > 0)) cells[i] = true;
+    }
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k)  // drawn with the parameters: they count as if they were there
+        if (!problem.augmented[k].empty()) missing[problem.plan.lagged_outputs[k].variable] = problem.augmented[k];
+    return missing;
+}
+
+Simulation::Simulation(Problem& problem, std::uint64_t seed) : problem_(problem), seed_(seed) {
+    Diagnostics diagnostics;
+    set_up({}, diagnostics);  // nothing is known: all is drawn
+    if (has_error(diagnostics)) throw std::logic_error("a model that cannot be simulated");
+}
+
+Simulation::Simulation(Problem& problem, std::uint64_t seed, std::vector<DrawColumn> const& columns, Diagnostics& diagnostics)
+    : problem_(problem), seed_(seed) {
+    set_up(columns, diagnostics);
+}
+
+void Simulation::set_up(std::vector<DrawColumn> const& columns, Diagnostics& diagnostics) {
+    map_ = std::make_unique<CarryMap>(problem_, columns, diagnostics);
+    if (has_error(diagnostics)) return;
+    carrier_ = std::make_unique<Carrier>(problem_, *map_, seed_, 0);
+    Layout const& layout = problem_.plan.layout;
+    for (std::size_t f = 0; f < layout.factors.size(); ++f) {
+        TermPlan const& mean = problem_.plan.means[f];
+        Variable const& target = layout.variables[layout.factors[f].target];
+        std::size_t const cells = layout.factors[f].is_observation ? target.components * problem_.bound.grid.size(target.extent) : 0;
+        cell_means_.emplace_back(cells);
+        cell_sds_.emplace_back(cells);
+        means_.push_back(mean.registers.empty() ? nullptr : std::make_unique<PassRunner>(mean.pass, carrier_->inputs()));
+    }
+}
+
+void Simulation::hold(std::uint32_t variable, std::vector<double> const& values) { carrier_->hold(variable, values); }
+
+State const& Simulation::draw(std::uint64_t number, double const* row) {
+    carrier_->set(number, row);
     draw_outputs(number);
     state_ = carrier_->state();
     draw_auxiliaries(number);
@@ -118,7 +162,10 @@ void Simulation::fill(std::size_t f, std::size_t first_step, std::size_t last_st
                     if (!problem_.masks[f].empty() && problem_.masks[f][c * size + index] == 0) continue;
                     std::uint32_t const reg = problem_.plan.means[f].registers[c];
                     double const mean = reg == no_register ? 0 : runner.at(reg)[runner.is_one(reg) ? 0 : local];
-                    problem_.bound.data[v][c * size + index] = mean + noise.normal() / std::sqrt(carrier_->factors().precision(f, c, s, t));
+                    double const root = std::sqrt(carrier_->factors().precision(f, c, s, t));
+                    cell_means_[f][c * size + index] = mean;
+                    cell_sds_[f][c * size + index] = 1 / root;
+                    problem_.bound.data[v][c * size + index] = mean + noise.normal() / root;
                 }
             }
         }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace bam {
 
@@ -20,6 +21,12 @@ std::string first_few(std::vector<std::string> const& names) {
 
 std::string counted(std::size_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : noun.ends_with('s') ? "es" : "s");
+}
+
+std::string two_digits(double value) {
+    if (!(value >= 10 && value < 1e6)) return fmt::format("{:.2g}", value);
+    double const unit = std::pow(10, std::floor(std::log10(value)) - 1);
+    return fmt::format("{:.0f}", std::round(value / unit) * unit);
 }
 
 }  // namespace bam

@@ -179,6 +179,29 @@ class Predictions {
     std::shared_ptr<Parts const> parts_;
 };
 
+struct SimulateOptions {
+    std::size_t draws = 200;                           ///< tables
+    std::optional<std::uint64_t> seed = std::nullopt;  ///< 1 of priors, that of the run of a posterior
+    bool has_tables = false;                           ///< Simulated::csv is wanted
+};
+
+/// Tables of the model's own making, summed up beside the observed one, in the table's units.
+struct Simulated {
+    std::string text;                ///< a block of lines per output, and sentences on what to make of them
+    std::string json;                ///< docs/formats.md
+    std::string csv;                 ///< the tables one after another, with a column `draw`; empty unless asked for
+    std::vector<std::string> notes;  ///< sentences that a reader must know
+    std::string counts;              ///< of Fit::simulate, as Prepared::counts
+    std::string table;               ///< of Fit::simulate: its name
+    Report report;                   ///< of Fit::simulate: warnings on the table
+};
+
+/// A posterior as the text of a file of priors.
+struct PosteriorPriors {
+    std::string text;  ///< a named set, with comments on what it does not hold of the posterior
+    Report report;     ///< BAM0326: weights that are not identified
+};
+
 /// Draws of one model and one table. Immutable; copies share them.
 class Fit {
   public:
@@ -227,6 +250,14 @@ class Fit {
     /// them. Steps count from the first row of a sequence, so a sequence that goes on has to be there from its beginning. Throws Error.
     Predictions predict(Csv const& table, std::optional<std::uint64_t> seed = {}) const;
 
+    /// Outputs as the draws say that they come about, at the cells of a table, observed or missing; without one, of that which was fitted,
+    /// read again where it was. What is new in it is drawn as in `predict`. Throws Error.
+    Simulated simulate(std::optional<Csv> const& table = {}, SimulateOptions const& options = {}) const;
+
+    /// The posterior as a named set of priors for the same model and other data: the moments of the draws, by statements that the model
+    /// takes. Throws Error; BAM0517: of Backend::Map.
+    PosteriorPriors as_priors(std::string const& set) const;
+
   private:
     std::shared_ptr<Parts const> parts_;
 };
@@ -248,6 +279,13 @@ struct Verification {
     std::string svg;  ///< rank histograms of the calibrations; "" without
 };
 
+/// The prior of every entry of every parameter, where it was said, what it overrides, and what in them looks like a slip.
+struct PriorListing {
+    std::string text;  ///< a line per group of entries with one prior, in the notation of the language
+    std::string json;  ///< {"priors": [...], "unused": [...], "sets": [...], "warnings": [...]}; docs/formats.md
+    Report report;     ///< warnings and a note: BAM0320 to BAM0325
+};
+
 /// A program and a table that it has been bound to: all is known but the draws. Immutable; copies share it.
 class Prepared {
   public:
@@ -263,6 +301,10 @@ class Prepared {
     /// What a sweep does, a line each: number, method, what is drawn; between tabs.
     std::string samplers(Format format = Format::Text) const;
     std::string plan() const;
+    /// As Program::priors; the priors are also tried against the outputs of the table.
+    PriorListing priors() const;
+    /// Outputs as the priors say that they come about, at the cells of the table. Throws Error; BAM0491: a flat prior.
+    Simulated simulate(SimulateOptions const& options = {}) const;
     /// Whether the conditionals, scales and symmetries derived for this model and these data are right; with calibrations, whether chains
     /// find parameters that are known. Throws Error; BAM0491: a model that cannot be simulated.
     Verification verify(VerifyOptions const& options = {}) const;
@@ -294,6 +336,8 @@ class Program {
     std::string explain(std::optional<std::string> const& block = {}, Format format = Format::Text) const;
     /// Changes of the parameters that no output can see; "" if there are none.
     std::string symmetries() const;
+    /// The priors that hold in the end.
+    PriorListing priors() const;
 
     /// Binds a table. Throws Error.
     Prepared with(Csv const& table) const;

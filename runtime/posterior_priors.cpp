@@ -1,0 +1,470 @@
+// Codes of this file:
+//   BAM0326  (warning) weights that are not identified: the moments of their draws say little
+//   BAM0519  a name that the prior set cannot have
+//   BAM0517  a run without draws to have moments
+#include "posterior_priors.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+
+#include "fit.hpp"
+#include "reopen.hpp"
+#include "report.hpp"
+#include "utf8.hpp"
+#include "words.hpp"
+
+namespace bam {
+namespace {
+
+constexpr double told_correlation = 0.1;     ///< inside a row, from which on the row has its covariance
+constexpr std::size_t most_entries = 2000;   ///< of a parameter over sequences or steps: each has a statement of its own
+constexpr std::size_t most_compared = 1000;  ///< entries whose correlations are looked at
+constexpr int digits = 6;
+constexpr int digits_of_covariances = 9;  ///< rounding must leave a matrix positive definite
+
+struct Moments {
+    double mean = 0, sd = 0, skewness = 0, excess_kurtosis = 0;
+};
+
+/// An entry of a parameter, and its draws as a column of `Writer::draws_`.
+struct Entry {
+    std::size_t column = 0;  ///< of the run
+    Moments moments;
+};
+
+/// Entries of one parameter that differ in their labelled dims only: [component], last dim fastest.
+struct Group {
+    std::string sequence;
+    std::string step;
+    std::vector<Entry> entries;
+};
+
+std::string number(double value, int precision = digits) { return fmt::format("{:.{}g}", value, precision); }
+
+/// Whether a text in quotes can hold it.
+bool can_be_quoted(std::string const& label) {
+    return std::none_of(label.begin(), label.end(), [](char c) { return c == '"' || static_cast<unsigned char>(c) < 0x20; });
+}
+
+std::string quoted(std::string const& label) { return "\"" + label + "\""; }
+
+class Writer {
+  public:
+    Writer(Program::Parts const& program, Layout const& layout, RunConfig const& config, Run const& run, bool has_rows)
+        : program_(program), layout_(layout), config_(config), run_(run), has_rows_(has_rows) {
+        for (Chain const& chain : run.chains) draws_ += chain.log_joint.size();
+    }
+
+    std::string run(std::string const& set, std::string const& verdict, Diagnostics& diagnostics) {
+        for (std::uint32_t v = 0; v < layout_.variables.size(); ++v)
+            if (layout_.variables[v].kind != VariableKind::Data) write(v);
+        if (!unidentified_.empty()) warn(diagnostics);
+        return header(set, verdict) + "priors " + set + " {\n" + body_ + "}\n";
+    }
+
+  private:
+    double draw(std::size_t column, std::size_t chain, std::size_t i) const {
+        return run_.chains[chain].values[i * run_.columns.size() + column];
+    }
+
+    Eigen::VectorXd draws_of(std::size_t column) const {
+        Eigen::VectorXd values(static_cast<Eigen::Index>(draws_));
+        Eigen::Index k = 0;
+        for (std::size_t c = 0; c < run_.chains.size(); ++c)
+            for (std::size_t i = 0; i < run_.chains[c].log_joint.size(); ++i) values(k++) = draw(column, c, i);
+        return values;
+    }
+
+    Moments moments_of(std::size_t column) const {
+        Eigen::ArrayXd const values = draws_of(column).array();
+        double const n = static_cast<double>(draws_);
+        Moments m;
+        m.mean = values.mean();
+        Eigen::ArrayXd const gaps = values - m.mean;
+        double const variance = gaps.square().sum() / n;
+        m.sd = std::sqrt(gaps.square().sum() / std::max(1.0, n - 1));
+        if (variance > 0) {
+            m.skewness = gaps.cube().mean() / std::pow(variance, 1.5);
+            m.excess_kurtosis = gaps.square().square().mean() / (variance * variance) - 3;
+        }
+        return m;
+    }
+
+    // ---- gathering ----
+
+    std::vector<Group> groups_of(Variable const& variable, bool& is_identified) const {
+        std::vector<Group> groups;
+        std::map<std::pair<std::string, std::string>, std::size_t> numbers;
+        for (std::size_t k = 0; k < run_.columns.size(); ++k) {
+            DrawColumn const& column = run_.columns[k];
+            if (column.name != variable.name || column.labels.size() != variable.dims.size()) continue;
+            is_identified = is_identified && column.is_identified;
+            std::string sequence, step;
+            std::size_t component = 0;
+            for (std::size_t d = 0; d < variable.dims.size(); ++d) {
+                DimLayout const& dim = layout_.dims[variable.dims[d]];
+                if (dim.role == DimLayout::Role::Sequence)
+                    sequence = column.labels[d];
+                else if (dim.role == DimLayout::Role::Time)
+                    step = column.labels[d];
+                else
+                    component = component * dim.size + column.index[d] - 1;
+            }
+            auto const [at, is_new] = numbers.try_emplace({sequence, step}, groups.size());
+            if (is_new) groups.push_back({sequence, step, std::vector<Entry>(variable.components)});
+            groups[at->second].entries[component] = {k, {}};
+        }
+        return groups;
+    }
+
+    bool is_variational() const { return config_.options.backend == Backend::Variational; }
+
+    // ---- one parameter ----
+
+    void write(std::uint32_t v) {
+        Variable const& variable = layout_.variables[v];
+        if (variable.is_local) return;  // what they make of the entries is in those
+        bool is_identified = true;
+        auto groups = groups_of(variable, is_identified);
+        if (groups.empty()) return;
+        bool const is_over_table = variable.extent != Extent::One;
+        if (is_over_table && groups.size() * variable.components > most_entries) {
+            comment(
+                fmt::format("{}: left out, it has {} entries over sequences or steps", variable.name, groups.size() * variable.components));
+            return;
+        }
+        if (!is_identified) {
+            unidentified_.push_back(v);
+            comment(variable.name +
+                    (is_variational()
+                         ? ": not identified. The factors sit at one of many points that no output tells apart"
+                         : ": not identified. Its draws wander where no output tells them apart (signs flip): their mean is of all"));
+        }
+        for (Group& group : groups) {
+            if (!can_be_quoted(group.sequence)) {
+                comment(fmt::format("{}: left out for a sequence whose label no text in quotes can hold", variable.name));
+                continue;
+            }
+            bool is_sound = true;
+            for (Entry& entry : group.entries) {
+                entry.moments = moments_of(entry.column);
+                is_sound = is_sound && std::isfinite(entry.moments.mean) && std::isfinite(entry.moments.sd);
+            }
+            if (!is_sound) {
+                comment(fmt::format("{}: left out, it has draws that are not finite", variable.name));
+                continue;
+            }
+            if (variable.learnt_from)
+                write_learnt(variable, group);
+            else if (variable.kind == VariableKind::Scale)
+                write_scale(v, group);
+            else
+                write_block(variable, group);
+        }
+    }
+
+    void comment(std::string const& text) { body_ += "  # " + text + "\n"; }
+    void statement(std::string const& text) { body_ += "  " + text + "\n"; }
+
+    /// `name[out, feat]`, with labels for the dims that have one: per dim of the variable, a label or nothing.
+    std::string target(Variable const& variable, Group const& group, std::vector<std::string> const& labels = {}) const {
+        std::string indices;
+        std::size_t labelled = 0;
+        for (std::uint16_t const d : variable.dims) {
+            DimLayout const& dim = layout_.dims[d];
+            indices += indices.empty() ? "" : ", ";
+            if (dim.role == DimLayout::Role::Sequence)
+                indices += dim.name + " = " + quoted(group.sequence);
+            else if (dim.role == DimLayout::Role::Time)
+                indices += dim.name + " = " + group.step;
+            else {
+                indices += labelled < labels.size() && !labels[labelled].empty() ? labels[labelled] : dim.name;
+                ++labelled;
+            }
+        }
+        return indices.empty() ? variable.name : variable.name + "[" + indices + "]";
+    }
+
+    std::vector<std::uint16_t> labelled_dims(Variable const& variable) const {
+        std::vector<std::uint16_t> dims;
+        for (std::uint16_t const d : variable.dims)
+            if (layout_.dims[d].role == DimLayout::Role::Labelled) dims.push_back(d);
+        return dims;
+    }
+
+    /// A label as an index names it: an index that is the name of a dim stands for all of its entries.
+    std::string index_of(std::uint16_t d, std::size_t k) const {
+        std::string const& label = layout_.dims[d].labels[k];
+        bool const is_number = std::all_of(label.begin(), label.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+        bool const is_dim = std::any_of(layout_.dims.begin(), layout_.dims.end(), [&](DimLayout const& dim) { return dim.name == label; });
+        return is_number || (is_name(label) && !is_dim) ? label : layout_.dims[d].name + " = " + quoted(label);
+    }
+
+    /// `1`, `[1, 2]`, `[[1, 2], [3, 4]]`.
+    template <typename Of>
+    std::string list(Variable const& variable, Of of) const {
+        std::vector<std::string> texts;
+        for (std::size_t c = 0; c < variable.components; ++c) texts.push_back(number(of(c)));
+        if (variable.shape.empty()) return texts.front();
+        std::size_t const last = variable.shape.back();
+        std::vector<std::string> rows;
+        for (std::size_t c = 0; c < texts.size(); c += last)
+            rows.push_back(fmt::format("[{}]", fmt::join(texts.begin() + static_cast<std::ptrdiff_t>(c),
+                                                         texts.begin() + static_cast<std::ptrdiff_t>(c + last), ", ")));
+        return variable.shape.size() == 1 ? rows.front() : fmt::format("[{}]", fmt::join(rows, ", "));
+    }
+
+    void write_learnt(Variable const& variable, Group const& group) {
+        statement(fmt::format("{} fixed {}", variable.name, list(variable, [&](std::size_t c) { return group.entries[c].moments.mean; })));
+    }
+
+    // ---- spreads ----
+
+    void write_scale(std::uint32_t v, Group const& group) {
+        Variable const& variable = layout_.variables[v];
+        SpreadKind spread = SpreadKind::Sd;
+        for (ScaleLayout const& scale : layout_.scales)
+            if (scale.variable == v) spread = scale.spread;
+        auto const dims = labelled_dims(variable);
+        for (std::size_t c = 0; c < group.entries.size(); ++c) {
+            std::vector<std::string> labels(dims.size());
+            for (std::size_t d = dims.size(), rest = c; d-- > 0; rest /= variable.shape[d])
+                labels[d] = index_of(dims[d], rest % variable.shape[d]);
+            Moments const& m = group.entries[c].moments;
+            std::string const left = target(variable, group, labels);
+            note_entry(group.entries[c], spread == SpreadKind::Sd);
+            double const relative =
+                m.mean / std::max(m.sd, 1e-6 * m.mean);  // a spread that hardly moved has a large shape, and no infinite one
+            double const square = relative * relative;
+            if (spread == SpreadKind::Variance) {
+                statement(fmt::format("{} ~ inverse_gamma({}, {})", left, number(square + 2), number(m.mean * (square + 1))));
+            } else if (spread == SpreadKind::Precision) {
+                statement(fmt::format("{} ~ gamma({}, {})", left, number(square), number(square / m.mean)));
+            } else {
+                statement(fmt::format("{} ~ half_normal({})  # was {} with sd {}: only its size is kept", left,
+                                      number(std::sqrt(m.mean * m.mean + m.sd * m.sd)), number(m.mean, 3), number(m.sd, 2)));
+                has_sd_ = true;
+            }
+        }
+    }
+
+    // ---- blocks ----
+
+    Eigen::MatrixXd correlation(std::vector<Entry> const& entries, std::size_t first, std::size_t count) const {
+        Eigen::MatrixXd gaps(static_cast<Eigen::Index>(draws_), static_cast<Eigen::Index>(count));
+        for (std::size_t k = 0; k < count; ++k) {
+            Moments const& m = entries[first + k].moments;
+            gaps.col(static_cast<Eigen::Index>(k)) = (draws_of(entries[first + k].column).array() - m.mean) / (m.sd > 0 ? m.sd : 1);
+        }
+        return gaps.transpose() * gaps / std::max(1.0, static_cast<double>(draws_) - 1);
+    }
+
+    /// The covariance of a row, rounded as it is written; empty if its entries hardly depend on one another or rounding spoils it.
+    std::vector<std::string> covariance(Group const& group, std::size_t first, std::size_t count) const {
+        if (!has_rows_ || count < 2 || draws_ <= 2 * count) return {};
+        Eigen::MatrixXd const correlations = correlation(group.entries, first, count);
+        auto const n = static_cast<Eigen::Index>(count);
+        double const largest = (correlations - Eigen::MatrixXd::Identity(n, n)).cwiseAbs().maxCoeff();
+        if (largest < told_correlation) return {};
+        std::vector<std::string> rows;
+        Eigen::MatrixXd written(n, n);
+        for (Eigen::Index i = 0; i < n; ++i) {
+            std::vector<std::string> texts;
+            for (Eigen::Index j = 0; j < n; ++j) {
+                double const sds = group.entries[first + static_cast<std::size_t>(i)].moments.sd *
+                                   group.entries[first + static_cast<std::size_t>(j)].moments.sd;
+                // The same text on both sides of the diagonal.
+                texts.push_back(number((i == j ? 1 : correlations(std::min(i, j), std::max(i, j))) * sds, digits_of_covariances));
+                written(i, j) = std::stod(texts.back());
+            }
+            rows.push_back(fmt::format("[{}]", fmt::join(texts, ", ")));
+        }
+        return Eigen::LLT<Eigen::MatrixXd>(written).info() == Eigen::Success ? rows : std::vector<std::string>{};
+    }
+
+    void write_block(Variable const& variable, Group const& group) {
+        std::size_t const row = variable.shape.empty() ? 1 : variable.shape.back();
+        auto const dims = labelled_dims(variable);
+        std::vector<std::vector<std::string>> covariances;
+        for (std::size_t first = 0; first < group.entries.size(); first += row) covariances.push_back(covariance(group, first, row));
+        // A block whose rows have a covariance has one for all of them: entries are then drawn a row at a time.
+        bool const has_rows = std::all_of(covariances.begin(), covariances.end(), [](auto const& rows) { return !rows.empty(); });
+        if (!has_rows) {
+            auto const floor = [](Moments const& m) { return m.sd > 0 ? m.sd : 1e-6 * std::max(1.0, std::abs(m.mean)); };
+            for (Entry const& entry : group.entries) note_entry(entry, false);
+            statement(fmt::format("{} ~ normal({}, {})", target(variable, group),
+                                  list(variable, [&](std::size_t c) { return group.entries[c].moments.mean; }),
+                                  list(variable, [&](std::size_t c) { return floor(group.entries[c].moments); })));
+            return;
+        }
+        for (std::size_t r = 0; r < covariances.size(); ++r) {
+            std::vector<std::string> labels(dims.size()), means;
+            if (dims.size() > 1) labels[0] = index_of(dims[0], r);
+            for (std::size_t k = 0; k < row; ++k) {
+                means.push_back(number(group.entries[r * row + k].moments.mean));
+                note_entry(group.entries[r * row + k], false, rows_ + 1);
+            }
+            ++rows_;
+            statement(fmt::format("{} ~ normal([{}], cov = [{}])", target(variable, group, labels), fmt::join(means, ", "),
+                                  fmt::join(covariances[r], ", ")));
+        }
+    }
+
+    // ---- what is lost ----
+
+    /// `row`: number of the row whose covariance is kept, 0: none.
+    void note_entry(Entry const& entry, bool is_sd, std::size_t row = 0) { written_.push_back({entry, is_sd, row}); }
+
+    struct Written {
+        Entry entry;
+        bool is_sd = false;
+        std::size_t row = 0;
+    };
+
+    std::string name_of(Written const& written) const { return label_name(run_.columns[written.entry.column]); }
+
+    std::string losses() const {
+        std::string text;
+        std::vector<Entry> entries;
+        std::size_t const count = std::min(most_compared, written_.size());
+        for (std::size_t k = 0; k < count; ++k) entries.push_back(written_[k].entry);
+        if (count > 1) {
+            Eigen::MatrixXd const correlations = correlation(entries, 0, count);
+            double largest = -1;
+            std::size_t first = 0, second = 0;
+            for (std::size_t i = 0; i < count; ++i) {
+                for (std::size_t j = 0; j < i; ++j) {
+                    bool const is_kept = written_[i].row > 0 && written_[i].row == written_[j].row;
+                    double const value = std::abs(correlations(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)));
+                    if (is_kept || !(value > largest)) continue;
+                    largest = value;
+                    first = j;
+                    second = i;
+                }
+            }
+            if (largest >= 0) {
+                double const signed_value = correlations(static_cast<Eigen::Index>(second), static_cast<Eigen::Index>(first));
+                text += fmt::format("# Correlations, {}. The largest is {:.2f}, of {} and {}{}.\n",
+                                    rows_ > 0 ? "but those inside the rows that have `cov`" : "between entries and between parameters",
+                                    signed_value, name_of(written_[first]), name_of(written_[second]),
+                                    written_.size() > count ? fmt::format(", among the first {} entries", count) : "");
+            }
+        }
+        auto const by = [&](auto of) {
+            return *std::max_element(written_.begin(), written_.end(), [&](Written const& a, Written const& b) { return of(a) < of(b); });
+        };
+        if (!written_.empty()) {
+            Written const skewed = by([](Written const& w) { return std::abs(w.entry.moments.skewness); });
+            Written const heavy = by([](Written const& w) { return w.entry.moments.excess_kurtosis; });
+            text += fmt::format("# Skewness, up to {:.2f} ({}), and tails: excess kurtosis up to {:.2f} ({}), where normal has 0.\n",
+                                skewed.entry.moments.skewness, name_of(skewed), heavy.entry.moments.excess_kurtosis, name_of(heavy));
+        }
+        if (has_sd_)
+            text +=
+                "# Of what is used as an sd, that it is not 0: half_normal has its peak there. In a model that says `var = v`, a variance "
+                "keeps\n"
+                "# its mean and its sd.\n";
+        return text;
+    }
+
+    void warn(Diagnostics& diagnostics) const {
+        std::vector<std::string> names;
+        Diagnostic d{326, Severity::Warning, "", {}, {}};
+        for (std::uint32_t const v : unidentified_) {
+            names.push_back(layout_.variables[v].name);
+            d.labels.push_back({layout_.variables[v].span, ""});
+        }
+        d.message = fmt::format("the posterior of {} says little as a prior: no output tells {} from others of the same products",
+                                first_few(names), names.size() == 1 ? "it" : "them");
+        std::string const symmetries = program_.compiled.symmetries();
+        for (std::size_t at = 0; at < symmetries.size(); at = symmetries.find('\n', at) + 1)
+            d.notes.push_back(symmetries.substr(at, symmetries.find('\n', at) - at));
+        d.notes.emplace_back(
+            is_variational()
+                ? "the factors sit at one of many points that say the same of the outputs: as a prior they hold the weights there"
+                : "their means are over all of these, signs flipped, and what the data say of their products is lost");
+        d.notes.emplace_back(
+            "leave these statements out, which keeps the old priors, or hold one of each pair, as in `fixed 1`, and fit again");
+        diagnostics.push_back(std::move(d));
+    }
+
+    // ---- the comment at the top ----
+
+    std::string header(std::string const& set, std::string const& verdict) const {
+        FitOptions const& options = config_.options;
+        std::string text =
+            fmt::format("# The posterior of {} and {} (backend {}, {} draws, seed {}) as priors, written by bam {}.\n",
+                        config_.requested.back(), config_.data_name, word(options.backend), draws_, options.seed, config_.version);
+        std::string flags;
+        for (std::size_t k = config_.requested.size() - 1; k-- > 0;) flags += " --priors " + config_.requested[k];
+        for (std::string const& priors : config_.priors) flags += " --priors " + priors;
+        for (auto const& [dim, size] : config_.dims) flags += fmt::format(" --dim {}={}", dim, size);
+        text += fmt::format("#\n#     bam fit {} --data NEW{} --priors THIS.bam --priors {}\n#\n", config_.requested.back(), flags, set);
+        text +=
+            "# For other data than those: the same ones would count twice. What is over sequences or steps holds for those of the same\n"
+            "# label and number; new ones have the prior of the model.\n#\n# Each statement has the mean and the sd of the draws. Lost "
+            "are\n#\n";
+        text += losses();
+        if (is_variational())
+            text +=
+                "#\n# The draws are of independent factors: where parameters depend on one another, these sds are smaller than those of "
+                "the posterior.\n";
+        if (!verdict.empty()) text += "#\n# Verdict of the run: " + verdict + "\n";
+        return text;
+    }
+
+    Program::Parts const& program_;
+    Layout const& layout_;
+    RunConfig const& config_;
+    Run const& run_;
+    bool has_rows_;
+    std::size_t draws_ = 0;  ///< of all chains
+    std::string body_;
+    std::vector<Written> written_;
+    std::vector<std::uint32_t> unidentified_;
+    std::size_t rows_ = 0;  ///< that have a covariance
+    bool has_sd_ = false;
+};
+
+}  // namespace
+
+std::string posterior_priors(Program::Parts const& program, RunConfig const& config, Run const& run, std::string const& set,
+                             std::string const& verdict, bool has_rows, Diagnostics& diagnostics) {
+    Layout const* const layout = program.compiled.layout(diagnostics);
+    return Writer(program, *layout, config, run, has_rows).run(set, verdict, diagnostics);
+}
+
+PosteriorPriors Fit::as_priors(std::string const& set) const {
+    constexpr int exit_usage = 64;
+    auto const refuse = [](int code, std::string message, std::string note) {
+        throw Error(Diagnostic{code, Severity::Error, std::move(message), {}, {std::move(note)}}, exit_usage);
+    };
+    if (!is_name(set))
+        refuse(519, fmt::format("`{}` is no name of a prior set", set),
+               "a name has letters, digits and `_`, and begins with none of the digits");
+    if (parts_->mode) refuse(517, "a mode has no spread, and so no posterior to be a prior", "fit again without `--backend map`");
+    auto const program = parts_->program ? parts_->program : program_of(parts_->config);
+    for (PriorList::Set const& other : program->compiled.priors().sets)
+        if (other.name == set) refuse(519, fmt::format("the model has a prior set `{}` already", set), "choose another name");
+    std::string const verdict = parts_->verdict.is_converged || parts_->verdict.sentences.empty() ? "" : parts_->verdict.sentences.front();
+    Diagnostics diagnostics;
+    std::string text;
+    for (bool const has_rows : {true, false}) {
+        diagnostics.clear();
+        text = format_model("priors", posterior_priors(*program, parts_->config, parts_->run, set, verdict, has_rows, diagnostics));
+        try {
+            program_with(parts_->config, text, set);
+            break;
+        } catch (Error const&) {  // a covariance that the model has no conditional for; without rows there is none
+            if (!has_rows) throw;
+        }
+    }
+    return {std::move(text), make_report(program->sources, std::move(diagnostics))};
+}
+
+}  // namespace bam

@@ -1,0 +1,65 @@
+#include "reopen.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace bam {
+namespace {
+
+/// The files of a run as they were when it was fitted.
+Reader reader_of(RunConfig const& config) {
+    return [&config](std::string const& name) {
+        ReadText read;
+        read.identity = name;
+        for (RunConfig::File const& file : config.files) {
+            bool const is_it = file.name == name || std::find(file.also.begin(), file.also.end(), name) != file.also.end();
+            if (!is_it) continue;
+            read.identity = file.name;
+            read.text = file.text;
+            return read;
+        }
+        read.failure = "the run does not have it";
+        return read;
+    };
+}
+
+CompileRequest request_of(RunConfig const& config) {
+    CompileRequest request;
+    request.files = config.requested;
+    request.dims = config.dims;
+    request.priors = config.priors;
+    request.learns_hyper = config.learns_hyper;
+    return request;
+}
+
+}  // namespace
+
+std::shared_ptr<Program::Parts const> program_of(RunConfig const& config) { return make_program(request_of(config), reader_of(config)); }
+
+std::shared_ptr<Program::Parts const> program_with(RunConfig const& config, std::string const& priors, std::string const& set) {
+    std::string const name = "<posterior>.bam";
+    CompileRequest request = request_of(config);
+    request.files.insert(request.files.begin(), name);
+    request.priors.push_back(set);
+    request.learns_hyper = false;
+    Reader const reader = [&, others = reader_of(config)](std::string const& asked) {
+        if (asked != name) return others(asked);
+        ReadText read;
+        read.identity = name;
+        read.text = priors;
+        return read;
+    };
+    return make_program(request, reader);
+}
+
+std::vector<std::vector<Learnt>> learnt_of(RunConfig const& config, Layout const& layout) {
+    std::vector<std::vector<Learnt>> learnt;
+    for (Variable const& variable : layout.variables) {
+        auto const found = config.learnt.find(variable.name);
+        learnt.push_back(found == config.learnt.end() ? std::vector<Learnt>(variable.components) : found->second);
+        learnt.back().resize(variable.components);
+    }
+    return learnt;
+}
+
+}  // namespace bam

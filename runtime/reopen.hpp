@@ -1,0 +1,20 @@
+// The program of a run as it was when it was fitted, from its config.json alone.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config.hpp"
+#include "program.hpp"
+
+namespace bam {
+
+/// Throws Error.
+std::shared_ptr<Program::Parts const> program_of(RunConfig const& config);
+/// The same with one more file of priors, whose set applies last. Throws Error.
+std::shared_ptr<Program::Parts const> program_with(RunConfig const& config, std::string const& priors, std::string const& set);
+/// Per variable of the layout and component: what transforms of columns learnt from the table that was fitted.
+std::vector<std::vector<Learnt>> learnt_of(RunConfig const& config, Layout const& layout);
+
+}  // namespace bam

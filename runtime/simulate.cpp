@@ -1,0 +1,121 @@
+// Tables of the model's own making: Prepared::simulate from the priors, Fit::simulate from the draws of a run.
+//
+// Codes of this file:
+//   BAM0518  the table of a run, which is no longer there as it was fitted
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "fit.hpp"
+#include "overview.hpp"
+#include "reopen.hpp"
+#include "replicate.hpp"
+#include "report.hpp"
+#include "words.hpp"
+
+namespace bam {
+namespace {
+
+constexpr int exit_data = 65;
+
+Simulated to_simulated(Replication replication, bool is_prior) {
+    Simulated simulated;
+    simulated.text = replication_text(replication, is_prior);
+    simulated.json = replication_json(replication, is_prior);
+    simulated.csv = std::move(replication.csv);
+    simulated.notes = std::move(replication.notes);
+    return simulated;
+}
+
+/// The table as it was read, to be written again; it is the last of the sources.
+std::optional<Table> reread(Sources const& sources, std::optional<char> separator, std::optional<char> decimal_point) {
+    auto const source = static_cast<std::uint32_t>(sources.size() - 1);
+    Diagnostics said_before;
+    return Table::parse(std::string_view(sources[source].text), source, {separator, decimal_point}, said_before);
+}
+
+template <class Work>
+auto or_explain(Work work) {
+    try {
+        return work();
+    } catch (NumericalTrouble const& trouble) {
+        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
+    } catch (std::domain_error const& trouble) {
+        throw Error(
+            Diagnostic{482, Severity::Error, fmt::format("a scale cannot be drawn: {}", trouble.what()), {}, {"give it a proper prior"}},
+            exit_data);
+    }
+}
+
+/// The table that was fitted, where it was then.
+Csv fitted_table(RunConfig const& config) {
+    if (config.data_name == "-")
+        throw Error(Diagnostic{518,
+                               Severity::Error,
+                               "the table that was fitted came from standard input",
+                               {},
+                               {"say which table to simulate outputs for: `--data TABLE`"}},
+                    exit_data);
+    Csv table = Csv::read(config.data_name);
+    table.separator = config.separator;
+    table.decimal_point = config.decimal_point;
+    if (hash(table.text) != config.data_hash)
+        throw Error(Diagnostic{518,
+                               Severity::Error,
+                               fmt::format("`{}` is no longer the table that was fitted", config.data_name),
+                               {},
+                               {fmt::format("to simulate outputs for it as it is now, say `--data {}`", config.data_name)}},
+                    exit_data);
+    return table;
+}
+
+}  // namespace
+
+Simulated Prepared::simulate(SimulateOptions const& options) const {
+    Problem const& problem = parts_->table->problem;
+    require_proper_priors(*parts_->program, problem, "a simulation");
+    return or_explain([&] {
+        Problem complete = with_all_cells(parts_->program->compiled, problem);
+        Simulation simulation(complete, options.seed.value_or(1));
+        auto const table = reread(*parts_->sources, parts_->separator, parts_->decimal_point);
+        return to_simulated(replicate(problem, complete, simulation, options.draws, nullptr, options.has_tables ? &*table : nullptr), true);
+    });
+}
+
+Simulated Fit::simulate(std::optional<Csv> const& given, SimulateOptions const& options) const {
+    auto const program = parts_->program ? parts_->program : program_of(parts_->config);
+    Csv const csv = given ? *given : fitted_table(parts_->config);
+    std::shared_ptr<Sources> sources;
+    Diagnostics diagnostics;
+    Layout const* const layout = program->compiled.layout(diagnostics);
+    throw_if_error(program->sources, diagnostics);
+    auto const learnt = learnt_of(parts_->config, *layout);
+    BindOptions binding;
+    binding.learnt = &learnt;
+    binding.outputs_may_be_absent = true;
+    auto const prepared = prepare(*program, csv, binding, sources, diagnostics);
+    Run const& run = parts_->run;
+    std::vector<double const*> rows;  // of all chains
+    for (Chain const& chain : run.chains)
+        for (std::size_t i = 0; i < chain.log_joint.size(); ++i) rows.push_back(chain.values.data() + i * run.columns.size());
+    return or_explain([&] {
+        Problem complete = with_all_cells(program->compiled, prepared->problem);
+        Simulation simulation(complete, options.seed.value_or(parts_->config.options.seed), run.columns, diagnostics);
+        throw_if_error(sources, diagnostics);
+        auto const table = reread(*sources, csv.separator, csv.decimal_point);
+        auto const row = [&](std::size_t i) { return rows[i * rows.size() / options.draws]; };
+        Replication replication =
+            replicate(prepared->problem, complete, simulation, options.draws, row, options.has_tables ? &*table : nullptr);
+        if (parts_->mode)
+            replication.notes.emplace_back("all tables have the parameters of the mode: they differ by the noise of the outputs alone");
+        else if (options.draws > rows.size())
+            replication.notes.push_back(fmt::format("the run has {}: some serve for several tables", counted(rows.size(), "draw")));
+        Simulated simulated = to_simulated(std::move(replication), false);
+        simulated.counts = counts_text(*prepared);
+        simulated.table = csv.name;
+        simulated.report = make_report(sources, std::move(diagnostics));
+        return simulated;
+    });
+}
+
+}  // namespace bam
