@@ -10,7 +10,7 @@
 
 #include "bam/diagnostic.hpp"
 #include "column.hpp"
-#include "scale_family.hpp"
+#include "families.hpp"
 #include "term.hpp"
 
 namespace bam {

@@ -13,7 +13,7 @@
 
 #include "bam/diagnostic.hpp"
 #include "column.hpp"
-#include "scale_family.hpp"
+#include "families.hpp"
 
 namespace bam {
 
