@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Forecasts and fills in cells that were hidden from four tables of examples/, and scores that.
 
-    python3 tests/real_data.py PROGRAM [NAME ...] [--training] [--jobs N]
+    python3 tests/real_data.py PROGRAM [NAME ...] [--training]
 
 examples/NAME/held_out.csv names the cells: `part3` is a third of the sequences whose last records are hidden at a time, `miss20` a fifth of all
 cells. Every fold is a fit of its own, to the table with the fold's cells empty; folds are pooled. For each cell,
@@ -19,7 +19,6 @@ Prints a row per table, task and set of priors. A fit that has not converged is 
 
 import argparse
 import csv
-import json
 import math
 import pathlib
 import subprocess
