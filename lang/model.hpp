@@ -10,6 +10,7 @@
 
 #include "bam/diagnostic.hpp"
 #include "column.hpp"
+#include "interval.hpp"
 #include "scale_family.hpp"
 #include "term.hpp"
 
@@ -82,6 +83,7 @@ struct Factor {
     Term residual = 0;
     std::vector<SpreadPart> spread;  ///< the precision of a cell is the product of theirs. None: flat. A Covariance stands alone
     bool is_observation = false;
+    Interval interval;  ///< of a prior: where its entries lie
     Span span;
     std::vector<std::uint32_t> overridden_by;  ///< factors of later statements on the same target that take some of its entries
 

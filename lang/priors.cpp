@@ -218,7 +218,7 @@ class Priors {
     void add(Statement const& s, SymbolId symbol, bool is_own, bool is_chosen, std::string const& set) {
         auto const regions = read_regions(workspace_, s.lhs, symbol);
         std::optional<Distribution> distribution;
-        if (s.kind == StatementKind::Sample) distribution = read_distribution(workspace_, s.rhs);
+        if (s.kind == StatementKind::Sample) distribution = read_distribution(workspace_, s);
         if (!regions || (s.kind == StatementKind::Sample && !distribution)) {
             refused_.push_back(symbol);
             return;
