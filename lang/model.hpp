@@ -119,8 +119,9 @@ struct StatedPrior {
     bool is_chosen = true;
     std::string family;  ///< `normal`; empty: held at the one argument
     std::vector<Argument> arguments;
-    Span span;      ///< of the statement
-    Span rhs_span;  ///< of its distribution
+    std::string interval;  ///< ` in 0..1`, or nothing
+    Span span;             ///< of the statement
+    Span rhs_span;         ///< of its distribution
 };
 
 /// A named set of priors.

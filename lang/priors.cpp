@@ -58,6 +58,8 @@ StatedPrior as_written(Workspace const& workspace, PriorStatement const& prior) 
     stated.region = prior.region;
     stated.target = on_one_line(workspace.code(prior.statement->lhs.span));
     stated.text = (prior.statement->kind == StatementKind::Sample ? "~ " : "fixed ") + on_one_line(workspace.code(rhs.span));
+    if (prior.statement->ends) stated.interval = " " + on_one_line(workspace.code(prior.statement->ends->span));
+    stated.text += stated.interval;
     stated.set = prior.set;
     stated.is_chosen = prior.is_chosen;
     stated.span = prior.statement->span;

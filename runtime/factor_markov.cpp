@@ -11,7 +11,8 @@ namespace {
 ///     V[t+1, t] = -V[t+1] G,     V[t] = inv(L[t] L[t]') + G' V[t+1] G.
 class MarkovUpdate : public FactorUpdate {
   public:
-    MarkovUpdate(UpdateContext const& context, BlockPlan const& block) : block_(block), posterior_(context.posterior), factors_(context, block.variable) {}
+    MarkovUpdate(UpdateContext const& context, BlockPlan const& block)
+        : block_(block), posterior_(context.posterior), factors_(context, block.variable) {}
 
     double update() override {
         factors_.differentiate();

@@ -29,7 +29,6 @@ Posterior make_posterior(Problem const& problem) {
     return posterior;
 }
 
-
 // Of the sum of squares of outputs, a share that residuals have: where it is small, they may be rounding; where it is smaller, nothing that
 // is computed from them has digits.
 constexpr double suspiciously_exact = 1e-8;

@@ -201,9 +201,11 @@ TEST_CASE("geweke: a covariate that is too large is found - and a scale that is 
 TEST_SUITE("slow") {
     // Ranks of 512 simulations; p of every quantity above 0.001 over their number (Bonferroni): of a right sampler one run in a thousand
     // fails.
-    TEST_CASE("sbc of Gibbs: attention - attention with a skip term - regression - random walk - heavy tails - shrinkage - truncated priors") {
-        for (Case const& which : {Case{"attention", "small"}, Case{"attention_skip", "small"}, Case{"regression", "rows"},
-                                  Case{"random_walk", "small"}, Case{"robust", "small"}, Case{"shrinkage", "rows"}, Case{"truncated", "small"}}) {
+    TEST_CASE(
+        "sbc of Gibbs: attention - attention with a skip term - regression - random walk - heavy tails - shrinkage - truncated priors") {
+        for (Case const& which :
+             {Case{"attention", "small"}, Case{"attention_skip", "small"}, Case{"regression", "rows"}, Case{"random_walk", "small"},
+              Case{"robust", "small"}, Case{"shrinkage", "rows"}, Case{"truncated", "small"}}) {
             CAPTURE(which.model);
             auto const study = study_of(which);
             CalibrationOptions options;

@@ -9,13 +9,12 @@
 #include "mean_field.hpp"
 #include "posterior_sampler.hpp"
 #include "simulation.hpp"
+#include "studies.hpp"
 
 using namespace bam;
 using namespace bam::test;
 
 namespace {
-
-std::filesystem::path const studies = std::filesystem::path(BAM_TEST_DIR) / "studies";
 
 double phi(double z) { return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); }
 double Phi(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
@@ -25,17 +24,6 @@ std::uint32_t variable_of(Study const& study, std::string const& name) {
     for (std::uint32_t v = 0; v < variables.size(); ++v)
         if (variables[v].name == name) return v;
     throw std::runtime_error("no " + name);
-}
-
-ExpectationPlan expectations_of(Study const& study) {
-    Model model = study.model;
-    return plan_expectations(model, study.derivation, study.laid_out, drawn_outputs(study.problem));
-}
-
-State start_of(Study const& study) {
-    Replica replica(study.problem, 5, 1, {});
-    replica.start(0);
-    return replica.state();
 }
 
 /// y = b x + noise of sd 0.5.
@@ -136,7 +124,7 @@ TEST_CASE("truncated: one free number has the posterior - and the ELBO the log e
             of.constant + c.log_prior + 0.5 * precision * mean * mean + std::log(share * std::sqrt(2 * std::numbers::pi) / root);
         ExpectationPlan const expectations = expectations_of(*study);
         MeanField field(study->problem, expectations);
-        field.start(start_of(*study));
+        field.start(start_of(*study, 0));
         field.pass();
         std::uint32_t const v = variable_of(*study, "b");
         CHECK(field.elbo() == doctest::Approx(evidence).epsilon(1e-11));
@@ -180,7 +168,7 @@ TEST_CASE("truncated: an interval that is far away changes nothing") {
     };
     auto const plain = changed("");
     auto const truncated = changed(" in -1000..1000");
-    State const start = start_of(*plain);
+    State const start = start_of(*plain, 0);
     ExpectationPlan const one_plan = expectations_of(*plain), other_plan = expectations_of(*truncated);
     MeanField one(plain->problem, one_plan, false), other(truncated->problem, other_plan, false);
     one.start(start);
