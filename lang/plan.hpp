@@ -14,6 +14,7 @@
 #include "bam/diagnostic.hpp"
 #include "column.hpp"
 #include "families.hpp"
+#include "interval.hpp"
 
 namespace bam {
 
@@ -72,9 +73,12 @@ struct FactorLayout {
     std::vector<std::uint32_t> overridden_by;
     bool is_observation = false;
     std::vector<SpreadLayout> spread;  ///< the precision of a cell is the product of theirs. None: flat. A Covariance stands alone
+    Interval interval;                 ///< of a prior: where its entries lie. Then its mean and its spread are known
     Span span;
 
     bool is_flat() const { return spread.empty(); }
+    /// It has an integral.
+    bool is_proper() const { return !is_flat() || interval.is_finite(); }
     bool has_covariance() const { return !spread.empty() && spread.front().kind == SpreadKind::Covariance; }
 };
 
@@ -256,6 +260,7 @@ struct OrbitPlan {
     std::uint32_t second = 0;
     bool has_dim = false;
     bool is_diagonal = false;
+    bool is_moved = true;  ///< false where a move would leave the interval of a prior: then it only says what is not identified
     std::vector<std::vector<std::uint32_t>> first_slices;  ///< per index of the dim: components of `first`
     std::vector<std::vector<std::uint32_t>> second_slices;
 };

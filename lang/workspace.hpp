@@ -73,6 +73,8 @@ struct Distribution {
     ScaleFamilyRow const* row = nullptr;  ///< of Scale
     double first = 0;                     ///< of Scale; of Learn, where it starts
     double second = 0;
+    Interval interval;   ///< of Normal and Flat
+    Span interval_span;  ///< if it is bounded
     Span span;
 
     bool is_of_scale() const { return family == Family::Scale; }
@@ -236,6 +238,6 @@ std::optional<Recurrence> take_apart(Workspace& workspace, Term body, SymbolId s
 bool overlap(Region const& a, Region const& b);
 
 /// The distribution on the right of `~`; nothing if it was refused.
-std::optional<Distribution> read_distribution(Workspace& workspace, tree::Expr const& rhs);
+std::optional<Distribution> read_distribution(Workspace& workspace, tree::Statement const& statement);
 
 }  // namespace bam

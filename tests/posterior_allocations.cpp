@@ -53,7 +53,7 @@ TEST_CASE("allocations: none in a sweep or in what is kept of it") {
         {"growth", "small"},    {"selective", "small"},        {"steps", "small"},
         {"levels", "small"},    {"two_gaps", "small"},         {"trend", "one_series"},
         {"regression", "rows"}, {"eight_schools", "rows"},     {"ar", "series"},
-        {"robust", "small"},    {"shrinkage", "rows"},
+        {"robust", "small"},    {"shrinkage", "rows"},         {"truncated", "small"},
     };
     for (auto const& [model, table] : cases) {
         std::string const text = text_of(studies / (std::string(table) + ".csv"));

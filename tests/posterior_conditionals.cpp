@@ -51,6 +51,9 @@ TEST_CASE("conditionals: two outputs with gaps that look back at both") { check_
 TEST_CASE("conditionals: attention with heavy tails in priors and outputs") {
     for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("robust", "small", cells);
 }
+TEST_CASE("conditionals: attention with truncated priors") {
+    for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("truncated", "small", cells);
+}
 TEST_CASE("conditionals: horseshoe and laplace in a regression") { check_study("shrinkage", "rows"); }
 TEST_CASE("conditionals: attention") { check_study("attention", "small"); }
 TEST_CASE("conditionals: attention with a skip term") { check_study("attention_skip", "small"); }
