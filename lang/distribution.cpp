@@ -77,6 +77,7 @@ class Reading {
         if (call_.text == "laplace") return laplace();
         if (call_.text == "horseshoe") return horseshoe();
         if (call_.text == "laplace_position") return laplace_position();
+        if (call_.text == "uniform_position") return uniform_position();
         if (call_.text == "learn") return learn();
         for (ScaleFamilyRow const& row : scale_families()) {
             if (call_.text == row.name) return of_scale(row);
@@ -111,6 +112,7 @@ class Reading {
         std::vector<std::string> names{"normal", "student_t", "laplace", "horseshoe"};
         for (ScaleFamilyRow const& row : scale_families()) names.emplace_back(row.name);
         names.emplace_back("laplace_position");
+        names.emplace_back("uniform_position");
         names.emplace_back("learn");
         return names;
     }
@@ -122,7 +124,14 @@ class Reading {
 
     std::optional<Distribution> refuse_name() {
         Diagnostic& d = workspace_.error(120, call_.name_span, fmt::format("there is no distribution `{}`", call_.text));
-        if (auto const near = nearest(call_.text, known_names())) d.notes.push_back(hint(*near));
+        bool const is_bank = call_.text.starts_with("ggd") || call_.text.starts_with("power");
+        auto const near = nearest(call_.text, known_names());
+        if (is_bank)
+            d.notes.push_back(
+                "a kernel that is no single decay is a bank of them: `b[bank] fixed ggd_decays(...)` and "
+                "`w[bank] ~ normal(ggd_weights(...), ...)`");
+        else if (near)
+            d.notes.push_back(hint(*near));
         d.notes.push_back("there are " + enumerate(known_names()));
         return std::nullopt;
     }
@@ -298,11 +307,22 @@ class Reading {
         if (!args) return std::nullopt;
         auto const scale = positive(*(*args)[0]);
         if (!scale) return std::nullopt;
+        return centred_at(std::exp(-1 / *scale), *(*args)[1]);
+    }
+
+    /// A decay centred where nothing is forgotten.
+    std::optional<Distribution> uniform_position() {
+        auto const args = arguments({"sd"});
+        if (!args) return std::nullopt;
+        return centred_at(1, *(*args)[0]);
+    }
+
+    Distribution centred_at(double mean, Expr const& sd) const {
         Distribution result;
         result.span = call_.span;
-        result.mean_value = std::exp(-1 / *scale);
-        result.scale = (*args)[1];
-        result.scale_span = (*args)[1]->span;
+        result.mean_value = mean;
+        result.scale = &sd;
+        result.scale_span = sd.span;
         return result;
     }
 

@@ -232,7 +232,7 @@ class Building {
     std::optional<Term> read_mean(Distribution const& distribution, Term target) {
         if (distribution.mean_value) return model_.terms.constant(*distribution.mean_value);
         Expr const& expr = *distribution.mean;
-        if (expr.kind == ExprKind::List) return literal_of(workspace_, expr, rest_);
+        if (is_list(expr)) return literal_of(workspace_, expr, rest_);
         Value const value = lower(workspace_, expr);
         if (!value.is_known) return std::nullopt;
         if (!has_shape(value, expr) || !stays_in_cell(value.term, expr.span, "mean")) return std::nullopt;
@@ -298,7 +298,7 @@ class Building {
     }
 
     std::optional<Term> read_part(Expr const& expr) {
-        if (expr.kind == ExprKind::List) {
+        if (is_list(expr)) {
             auto const term = literal_of(workspace_, expr, rest_);
             return term && are_positive(model_.literals[model_.terms[*term].payload], expr.span) ? term : std::nullopt;
         }

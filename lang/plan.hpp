@@ -102,6 +102,12 @@ struct ScaleLayout {
     std::vector<ScalePriorLayout> priors;  ///< later ones win
 };
 
+/// A block that is the coefficient of a recurrence: h[t] = factor * variable * h[t-1] + ...
+struct DecayLayout {
+    std::uint32_t variable = 0;
+    double factor = 1;  ///< what it is multiplied with, if that is known: the largest of its entries, without sign
+};
+
 /// Everything that does not depend on which factors are weighted: enough to bind a table.
 struct Layout {
     std::string model;
@@ -113,6 +119,7 @@ struct Layout {
     std::vector<Variable> variables;
     std::vector<FactorLayout> factors;
     std::vector<ScaleLayout> scales;
+    std::vector<DecayLayout> decays;
 };
 
 // ---------------------------------------------------------------- passes

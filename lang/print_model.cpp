@@ -29,6 +29,7 @@ std::string write_column(ColumnExpr const& column) {
         case ColumnOp::Sqrt: return call("sqrt");
         case ColumnOp::Abs: return call("abs");
         case ColumnOp::Standardize: return call("standardize");
+        case ColumnOp::Difference: return call("difference");
     }
     return {};
 }

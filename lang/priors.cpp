@@ -352,7 +352,7 @@ class Priors {
         }
         Expr const& value = fixed.statement->rhs;
         std::uint32_t literal = 0;
-        if (value.kind == ExprKind::List) {
+        if (is_list(value)) {
             if (literal_of(workspace_, value, workspace_.labelled_dims(symbol), &literal)) parameter.literal = literal;
         } else if (auto const number = number_of(workspace_, value, "the value of a fixed parameter")) {
             parameter.literal = static_cast<std::uint32_t>(model_.literals.size());

@@ -13,15 +13,27 @@ struct Case {
     char const* table;
 };
 /// Every study once.
-inline constexpr Case cases[] = {{"attention", "small"},  {"attention_skip", "small"},
-                                 {"robust", "small"},     {"shrinkage", "rows"},
-                                 {"truncated", "small"},  {"attention_unit_decay", "small"},
-                                 {"two_heads", "small"},  {"selective", "small"},
-                                 {"steps", "small"},      {"group_regression", "small"},
-                                 {"growth", "small"},     {"random_walk", "small"},
-                                 {"levels", "small"},     {"two_gaps", "small"},
-                                 {"trend", "one_series"}, {"ar", "series"},
-                                 {"regression", "rows"},  {"eight_schools", "rows"}};
+inline constexpr Case cases[] = {{"attention", "small"},
+                                 {"attention_skip", "small"},
+                                 {"robust", "small"},
+                                 {"shrinkage", "rows"},
+                                 {"truncated", "small"},
+                                 {"attention_unit_decay", "small"},
+                                 {"two_heads", "small"},
+                                 {"attention_kernel", "small"},
+                                 {"attention_uneven", "small"},
+                                 {"kernel_decays", "small"},
+                                 {"selective", "small"},
+                                 {"steps", "small"},
+                                 {"group_regression", "small"},
+                                 {"growth", "small"},
+                                 {"random_walk", "small"},
+                                 {"levels", "small"},
+                                 {"two_gaps", "small"},
+                                 {"trend", "one_series"},
+                                 {"ar", "series"},
+                                 {"regression", "rows"},
+                                 {"eight_schools", "rows"}};
 
 inline std::unique_ptr<Study> study_of(Case const& which) {
     return study_file(studies / (std::string(which.model) + ".bam"), text_of(studies / (std::string(which.table) + ".csv")));
