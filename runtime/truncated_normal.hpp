@@ -1,5 +1,5 @@
-// Normals between two bounds (math.md, section 4b): draws, moments, normaliser and entropy, all of them relative to the mode, so that
-// bounds far out in a tail or close to one another cost no digits.
+// Normals between two bounds (math.md, 4b. Truncated priors): draws, moments, normaliser and entropy, all of them relative to the mode, so
+// that bounds far out in a tail or close to one another cost no digits.
 #pragma once
 
 #include "plan.hpp"
