@@ -21,8 +21,10 @@ constexpr std::size_t most_exchanges = 20;
 constexpr std::size_t patience = 12;  ///< reweightings without a gain, then it ends
 constexpr double least_log =
     -92;  ///< log of 1e-40. Nobody can tell a kernel below it from 0, and a relative fit of it takes ever more terms
-constexpr double largest_log = 50;  ///< of a term relative to the kernel, so that no trial step overflows
-constexpr double promising = 10;    ///< reweighting makes errors smaller by less than this
+constexpr double slowest_rate = 1e-6;  ///< over all lags
+constexpr double fastest_rate = 35;    ///< a decay of 1e-15
+constexpr double largest_log = 50;     ///< of a term relative to the kernel, so that no trial step overflows
+constexpr double promising = 10;       ///< reweighting makes errors smaller by less than this
 
 /// Solves (a + damping diag(a)) x = b by Cholesky, in place; false if it is not positive definite. a: [n, n], row by row.
 bool solve(Vector a, double damping, Vector& b) {
@@ -93,6 +95,7 @@ class Fit {
             Vector trial = parameters_;
             bool const is_solved = solve(matrix, damping, move);
             for (std::size_t i = 0; is_solved && i < move.size(); ++i) trial[i] -= std::clamp(move[i], -1.0, 1.0);
+            keep_rates(trial);
             double const next = is_solved ? loss(trial) : std::numeric_limits<double>::infinity();
             if (next < now) {
                 bool const is_settled = now - next <= settled * now;
@@ -154,6 +157,7 @@ class Fit {
             if (!solve_any(std::move(matrix), move)) return;
             Vector trial = parameters_;
             for (std::size_t i = 0; i < n; ++i) trial[i] += std::clamp(move[i], -1.0, 1.0);
+            keep_rates(trial);
             double const next = error(trial);
             if (!(next < now)) return;
             parameters_ = std::move(trial);
@@ -208,6 +212,12 @@ class Fit {
                 if (hit > 0 && all > 0) parameters_[terms_ + j] += std::log(hit / all);
             }
         }
+    }
+
+    /// Slower than this is all the same over the lags, faster is gone after one.
+    void keep_rates(Vector& parameters) const {
+        for (std::size_t j = 0; j < terms_; ++j)
+            parameters[j] = std::clamp(parameters[j], std::log(slowest_rate / at_.back()), std::log(fastest_rate));
     }
 
     /// w_j b_j^d / g(d).
@@ -290,6 +300,21 @@ class Fit {
     Vector parameters_;
 };
 
+/// Decays that came out as one, as one.
+DecayBank without_repeats(DecayBank bank) {
+    DecayBank result;
+    result.error = bank.error;
+    for (std::size_t j = 0; j < bank.decays.size(); ++j) {
+        if (!result.decays.empty() && bank.decays[j] == result.decays.back()) {
+            result.weights.back() += bank.weights[j];
+            continue;
+        }
+        result.decays.push_back(bank.decays[j]);
+        result.weights.push_back(bank.weights[j]);
+    }
+    return result;
+}
+
 }  // namespace
 
 double PositionKernel::log_at(double lag) const {
@@ -313,7 +338,7 @@ std::optional<DecayBank> find_decay_bank(PositionKernel const& kernel, double to
         if (!(fit.bank().error <= promising * tolerance)) continue;
         fit.reweight();
         fit.level();
-        if (DecayBank bank = fit.bank(); bank.error <= tolerance) return bank;
+        if (DecayBank bank = fit.bank(); bank.error <= tolerance) return without_repeats(std::move(bank));
     }
     return std::nullopt;
 }

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "check_text.hpp"
 #include "print_model.hpp"
 
@@ -245,4 +247,32 @@ TEST_CASE("check: warnings do not stop a model") {
     CHECK(checked.diagnostics[0].code == 310);
     CHECK(checked.diagnostics[0].severity == Severity::Warning);
     CHECK(checked.sources.text(checked.diagnostics[1].labels[0].span) == "sigma");
+}
+
+TEST_CASE("check: functions that give a list of numbers") {
+    Model const model = model_of(R"(
+        dims { head = 4; bank; pair = 2 }
+        param { a[head] fixed alibi_decays(); b[bank] fixed ggd_decays(scale = 16, shape = 0.5)
+                c[pair, bank] ~ normal([ggd_weights(16, 0.5), power_weights(r1 = 0.5, r2 = 1, lags = 100)], 0.5 * ggd_decays(4, 0.5, tolerance = 0.01))
+                k[seq] ~ uniform_position(0.1) }
+        observe { z ~ normal(k, 1) })");
+    auto const literal = [&](char const* name) { return model.literals[*model.symbols[symbol(model, name)].literal].values; };
+    REQUIRE(literal("a").size() == 4);
+    for (int head = 1; head <= 4; ++head)  // ALiBi: slopes 2^(-8h/H)
+        CHECK(literal("a")[static_cast<std::size_t>(head - 1)] == doctest::Approx(std::exp(-std::pow(2.0, -8.0 * head / 4))));
+    std::size_t const size = *model.dims[model.symbols[symbol(model, "b")].dims[0]].size;
+    CHECK(size == 6);
+    CHECK(literal("b").size() == size);
+    for (Factor const& factor : model.factors) {
+        if (factor.target == symbol(model, "k")) CHECK(model.terms.constant_value(factor.mean) == 1);
+        if (factor.target != symbol(model, "c")) continue;
+        std::vector<double> const& means = model.literals[model.terms[factor.mean].payload].values;
+        REQUIRE(means.size() == 2 * size);
+        for (std::size_t row = 0; row < 2; ++row) {  // either kernel is 1 at lag 0
+            double sum = 0;
+            for (std::size_t j = 0; j < size; ++j) sum += means[row * size + j];
+            CHECK(std::abs(sum - 1) <= 1e-3);
+        }
+        CHECK(factor.spread.size() == 2);
+    }
 }
