@@ -63,6 +63,8 @@ class Carrier {
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, state_, factors_.weights()}; }
     State const& state() const { return state_; }
     Factors const& factors() const { return factors_; }
+    /// Log density of the missing outputs that the last set() drew, given the observed ones and the parameters; 0 without any.
+    double log_density_of_missing() const { return completion_ ? completion_->log_density() : 0; }
 
   private:
     void draw_scale_priors(ScaleLayout const& scale, Stream& stream);

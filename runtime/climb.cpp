@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "pareto.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -18,9 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t many_passes = 1000;
-
-/// Above it a sample of this size cannot tell (Vehtari and others 2024).
-double highest_k(std::size_t draws) { return std::min(1 - 1 / std::log10(static_cast<double>(std::max<std::size_t>(draws, 2))), 0.7); }
 
 char const* word(ClimbEnding ending) {
     switch (ending) {

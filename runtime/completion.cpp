@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "augment.hpp"
 
@@ -114,6 +115,7 @@ void Completion::draw(NormalSource& normals) {
         if (residual.plan != nullptr) evaluate(residual);
     for (auto& effects : effects_)
         for (Values& effect : effects) evaluate(effect);
+    log_density_ = 0;
     for (Sequence const& sequence : sequences_) draw(sequence, normals);
 }
 
@@ -144,7 +146,9 @@ void Completion::draw(Sequence const& sequence, NormalSource& normals) {
         linear_[i] /= at(i, i);
     }
     for (std::size_t i = n; i-- > 0;) {
-        double sum = linear_[i] + normals.normal();
+        double const z = normals.normal();
+        double sum = linear_[i] + z;
+        if (std::isfinite(at(i, i))) log_density_ += std::log(at(i, i)) - 0.5 * (z * z + std::log(2 * std::numbers::pi));
         for (std::size_t j = i + 1; j < n && j <= i + band; ++j) sum -= at(j, i) * *sequence.unknowns[j];
         *sequence.unknowns[i] = sum / at(i, i);
     }

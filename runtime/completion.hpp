@@ -22,6 +22,8 @@ class Completion {
     Completion(Problem const& problem, Inputs const& inputs, Factors const& factors, State& state);
 
     void draw(NormalSource& normals);
+    /// Of the cells that were drawn last: their log density given the observed outputs and the parameters.
+    double log_density() const { return log_density_; }
 
   private:
     /// A term at all cells: [component][cell], or [component of the target][component of the output][cell].
@@ -59,6 +61,7 @@ class Completion {
     std::vector<std::vector<Values>> effects_;  ///< per lagged output of the plan, as its effects
     std::vector<Sequence> sequences_;           ///< those with missing cells
     std::vector<double> precision_, linear_;
+    double log_density_ = 0;
 };
 
 }  // namespace bam

@@ -260,7 +260,7 @@ int run_fit(Options const& options) {
     return options.strict && !fit.is_converged() ? exit_not_converged : 0;
 }
 
-// ---------------------------------------------------------------- predict, summary, fmt
+// ---------------------------------------------------------------- predict, summary, diagnose, fmt
 
 int run_predict(Options const& options) {
     if (!options.output.empty()) check_not_of_run(options.output);
@@ -287,6 +287,24 @@ int run_summary(Options const& options) {
         put(fit.table(options.raw) + "\n" + fit.verdict() + notes_of(fit));
     }
     return options.strict && !fit.is_converged() ? exit_not_converged : 0;
+}
+
+int run_diagnose(Options const& options) {
+    Fit const fit = Fit::open(options.files.front());
+    std::optional<Csv> table;
+    if (!options.data.empty()) table = options.read_data();
+    Json json = {{"verdict", Json::parse(fit.json())["verdict"]}};
+    std::string text = fit.verdict() + notes_of(fit);
+    if (options.prior_sensitivity) {
+        PriorSensitivity const sensitivity = fit.prior_sensitivity(table);
+        say(sensitivity.report);
+        json["prior_sensitivity"] = Json::parse(sensitivity.json);
+        text = sensitivity.text;
+    } else if (fit.options().backend != Backend::Map) {
+        text += "more: `--prior-sensitivity` says which quantities hang on which prior\n";
+    }
+    put(options.format == Format::Json ? dump(json) : text);
+    return 0;
 }
 
 int run_fmt(Options const& options) {
@@ -325,6 +343,7 @@ int dispatch(Options const& options) {
     if (options.verb == "verify") return run_verify(options);
     if (options.verb == "predict") return run_predict(options);
     if (options.verb == "summary") return run_summary(options);
+    if (options.verb == "diagnose") return run_diagnose(options);
     return run_fmt(options);
 }
 

@@ -252,6 +252,13 @@ void add_summary(CLI::App& app, Options& options) {
     add_format(app, options);
 }
 
+void add_diagnose(CLI::App& app, Options& options) {
+    app.add_flag("--prior-sensitivity", options.prior_sensitivity,
+                 "Which quantities hang on which prior: how far they move when priors or likelihood are raised to a power");
+    add_data_options(app, options, "The table that was fitted, where it is no longer where it was; - is standard input");
+    add_format(app, options);
+}
+
 void add_fmt(CLI::App& app, Options& options) {
     app.add_flag("--check", options.check, "Change nothing; print the files that would change, and end with 1 if there are any");
 }
@@ -304,6 +311,8 @@ std::vector<Verb> const& verbs() {
          "Where means look back at outputs, missing ones are drawn given those observed before and after them.",
          add_predict},
         {"summary", "Sum up the draws of a run, and say whether they can be believed", "RUN", 1, 1, "  bam summary run --raw", add_summary},
+        {"diagnose", "Say whether the draws of a run can be believed, and what its conclusions hang on", "RUN", 1, 1,
+         "  bam diagnose run\n  bam diagnose run --prior-sensitivity", add_diagnose},
         {"fmt", "Format models in place; - is standard input, to standard output", "FILE...", 1, 100000, "  bam fmt models/*.bam", add_fmt},
     };
     return list;
@@ -400,6 +409,8 @@ void check_arguments(Verb const& verb, Options const& options) {
         if (!options.compile.priors.empty() || !options.compile.dims.empty())
             refuse(523, "a run has its own priors and dims", {"leave out --priors and --dim"});
     }
+    if (verb.name == "diagnose" && !options.data.empty() && !options.prior_sensitivity)
+        refuse(523, "`bam diagnose` reads the table for `--prior-sensitivity` only", {"say `--prior-sensitivity`, or leave out --data"});
     bool const is_run = verb.name == "priors" && std::filesystem::is_directory(options.files.front(), error);
     if (is_run && options.as.empty())
         refuse(523, fmt::format("`{}` is a folder: a run's posterior as priors needs a name", options.files.front()),

@@ -39,6 +39,7 @@ struct Options {
     std::size_t calibrations = 0;
     std::size_t joint_sweeps = 0;
     bool from_prior = false;
+    bool prior_sensitivity = false;
     std::size_t draws = 200;  ///< simulated tables
     std::string json;         ///< files to write
     std::string svg;

@@ -1,4 +1,8 @@
+// Codes of this file:
+//   BAM0518  the table of a run, which is no longer there as it was fitted
 #include "reopen.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -32,6 +36,8 @@ CompileRequest request_of(RunConfig const& config) {
     return request;
 }
 
+constexpr int exit_data = 65;
+
 }  // namespace
 
 std::shared_ptr<Program::Parts const> program_of(RunConfig const& config) { return make_program(request_of(config), reader_of(config)); }
@@ -60,6 +66,23 @@ std::vector<std::vector<Learnt>> learnt_of(RunConfig const& config, Layout const
         learnt.back().resize(variable.components);
     }
     return learnt;
+}
+
+bool is_fitted(Csv const& table, RunConfig const& config) { return hash(table.text) == config.data_hash; }
+
+Csv fitted_table(RunConfig const& config, std::string const& hint_if_absent, std::string const& hint_if_changed) {
+    if (config.data_name == "-")
+        throw Error(Diagnostic{518, Severity::Error, "the table that was fitted came from standard input", {}, {hint_if_absent}},
+                    exit_data);
+    Csv table = Csv::read(config.data_name);
+    table.separator = config.separator;
+    table.decimal_point = config.decimal_point;
+    if (!is_fitted(table, config))
+        throw Error(
+            Diagnostic{
+                518, Severity::Error, fmt::format("`{}` is no longer the table that was fitted", config.data_name), {}, {hint_if_changed}},
+            exit_data);
+    return table;
 }
 
 }  // namespace bam

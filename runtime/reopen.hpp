@@ -17,4 +17,10 @@ std::shared_ptr<Program::Parts const> program_with(RunConfig const& config, std:
 /// Per variable of the layout and component: what transforms of columns learnt from the table that was fitted.
 std::vector<std::vector<Learnt>> learnt_of(RunConfig const& config, Layout const& layout);
 
+/// The table that was fitted, read again where it was. Throws Error; BAM0518 with one of the hints: it came from standard input, or is
+/// another now.
+Csv fitted_table(RunConfig const& config, std::string const& hint_if_absent, std::string const& hint_if_changed);
+/// Whether it is that table.
+bool is_fitted(Csv const& table, RunConfig const& config);
+
 }  // namespace bam

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <stdexcept>
 
 namespace bam {
 namespace {
@@ -41,6 +42,22 @@ ScalePeak peak_of_half_t(double df, double scale, double n, double squares) {
     return {v, squares / (2 * v) + (df + 1) / 2 * ratio / square(1 + ratio)};
 }
 
+/// log(exp(x) E1(x)), x > 0, E1 the exponential integral: its continued fraction, evaluated from the far end, where exp(x) E1(x) would lose
+/// its digits to exp(x) (Abramowitz and Stegun 1964, 5.1.22).
+double log_scaled_exponential_integral(double x) {
+    if (x < 2) return x + std::log(-std::expint(-x));
+    constexpr int terms = 60;  // at x = 2 the last of them changes no digit
+    double fraction = x;
+    for (int n = terms; n > 0; --n) fraction = x + n / (1 + n / fraction);
+    return -std::log(fraction);
+}
+
+/// Student's t about 0.
+double log_student_t(double df, double scale, double x) {
+    return std::lgamma((df + 1) / 2) - std::lgamma(df / 2) - 0.5 * std::log(df * std::numbers::pi) - std::log(scale) -
+           (df + 1) / 2 * std::log1p(square(x / scale) / df);
+}
+
 }  // namespace
 
 Kernel kernel(ScalePriorLayout const& prior, SpreadKind spread, double auxiliary) {
@@ -76,6 +93,22 @@ double log_density(ScalePriorLayout const& prior, double x) {
         case ScaleFamily::Exponential: return std::log(a) - a * x;
     }
     return 0;
+}
+
+double log_mixture(ScalePriorLayout const& local, SpreadKind spread, double x, double sd) {
+    double const a = local.first;
+    double const b = local.second;
+    if (local.family == ScaleFamily::Gamma && spread == SpreadKind::Precision) return log_student_t(2 * a, sd * std::sqrt(b / a), x);
+    if (local.family == ScaleFamily::Exponential && spread == SpreadKind::Variance) {
+        double const rate = std::sqrt(2 * a) / sd;
+        return std::log(rate / 2) - rate * std::abs(x);
+    }
+    if (local.family == ScaleFamily::HalfStudentT && a == 1 && spread == SpreadKind::Sd) {
+        double const scale = sd * b;
+        return -std::log(scale) - 0.5 * std::log(2 * std::pow(std::numbers::pi, 3)) +
+               log_scaled_exponential_integral(0.5 * square(x / scale));
+    }
+    throw std::logic_error("a mixture of normals whose density is not known");
 }
 
 double draw_prior(ScalePriorLayout const& prior, Stream& stream) {

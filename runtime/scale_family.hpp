@@ -29,6 +29,10 @@ InverseGamma auxiliary_given(ScalePriorLayout const& prior, double variance);
 
 /// Log prior density of `x`, of the number that the file declares; 0 of a flat one.
 double log_density(ScalePriorLayout const& prior, double x);
+/// Log density of x ~ normal(0, spread) whose spread is `sd` times a local scale, the latter integrated out (math.md, 7. Scales):
+/// student_t, laplace, horseshoe. `local`: the prior of the local scale, which is used as `spread`. Throws std::logic_error where there is
+/// no closed form.
+double log_mixture(ScalePriorLayout const& local, SpreadKind spread, double x, double sd);
 /// A draw from the prior, of the number that the file declares. Not of a flat one.
 double draw_prior(ScalePriorLayout const& prior, Stream& stream);
 /// E[variance] under the prior, used as `spread`; infinite where there is none.

@@ -1,7 +1,4 @@
 // Tables of the model's own making: Prepared::simulate from the priors, Fit::simulate from the draws of a run.
-//
-// Codes of this file:
-//   BAM0518  the table of a run, which is no longer there as it was fitted
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -47,28 +44,6 @@ auto or_explain(Work work) {
     }
 }
 
-/// The table that was fitted, where it was then.
-Csv fitted_table(RunConfig const& config) {
-    if (config.data_name == "-")
-        throw Error(Diagnostic{518,
-                               Severity::Error,
-                               "the table that was fitted came from standard input",
-                               {},
-                               {"say which table to simulate outputs for: `--data TABLE`"}},
-                    exit_data);
-    Csv table = Csv::read(config.data_name);
-    table.separator = config.separator;
-    table.decimal_point = config.decimal_point;
-    if (hash(table.text) != config.data_hash)
-        throw Error(Diagnostic{518,
-                               Severity::Error,
-                               fmt::format("`{}` is no longer the table that was fitted", config.data_name),
-                               {},
-                               {fmt::format("to simulate outputs for it as it is now, say `--data {}`", config.data_name)}},
-                    exit_data);
-    return table;
-}
-
 }  // namespace
 
 Simulated Prepared::simulate(SimulateOptions const& options) const {
@@ -84,7 +59,9 @@ Simulated Prepared::simulate(SimulateOptions const& options) const {
 
 Simulated Fit::simulate(std::optional<Csv> const& given, SimulateOptions const& options) const {
     auto const program = parts_->program ? parts_->program : program_of(parts_->config);
-    Csv const csv = given ? *given : fitted_table(parts_->config);
+    Csv const csv = given ? *given
+                          : fitted_table(parts_->config, "say which table to simulate outputs for: `--data TABLE`",
+                                         fmt::format("to simulate outputs for it as it is now, say `--data {}`", parts_->config.data_name));
     std::shared_ptr<Sources> sources;
     Diagnostics diagnostics;
     Layout const* const layout = program->compiled.layout(diagnostics);

@@ -202,6 +202,24 @@ struct PosteriorPriors {
     Report report;     ///< BAM0326: weights that are not identified
 };
 
+/// How far a quantity moves when a part of the density is raised to a power (Kallioinen and others 2023): the Jensen-Shannon distance of
+/// its distribution functions for each doubling of the power. From 0.05 on it counts. NaN where the draws cannot tell.
+struct SensitiveQuantity {
+    std::string name;             ///< as Quantity::name
+    double prior = 0;             ///< all priors together
+    double likelihood = 0;        ///< of the outputs
+    std::string strongest_prior;  ///< parameter whose prior alone moves it most; "" if none reaches 0.05
+    std::string diagnosis;        ///< "potential prior-data conflict", "potential strong prior / weak likelihood", "-", "?"
+};
+
+/// Which conclusions of a run hang on which prior.
+struct PriorSensitivity {
+    std::vector<SensitiveQuantity> quantities;  ///< that are identified and vary, without means of outputs
+    std::string text;                           ///< a line per quantity, and sentences on what hangs on what
+    std::string json;                           ///< docs/formats.md
+    Report report;                              ///< warnings on the table
+};
+
 /// Draws of one model and one table. Immutable; copies share them.
 class Fit {
   public:
@@ -257,6 +275,10 @@ class Fit {
     /// The posterior as a named set of priors for the same model and other data: the moments of the draws, by statements that the model
     /// takes. Throws Error; BAM0517: of Backend::Map.
     PosteriorPriors as_priors(std::string const& set) const;
+
+    /// Power-scaling of the priors and of the likelihood, by weights of the draws. The table is that which was fitted; without one, it is
+    /// read again where it was. Throws Error; BAM0518, BAM0528: it is another; BAM0527: of Backend::Map.
+    PriorSensitivity prior_sensitivity(std::optional<Csv> const& table = {}) const;
 
   private:
     std::shared_ptr<Parts const> parts_;
