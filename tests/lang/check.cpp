@@ -253,7 +253,7 @@ TEST_CASE("check: functions that give a list of numbers") {
     Model const model = model_of(R"(
         dims { head = 4; bank; pair = 2 }
         param { a[head] fixed alibi_decays(); b[bank] fixed ggd_decays(scale = 16, shape = 0.5)
-                c[pair, bank] ~ normal([ggd_weights(16, 0.5), power_weights(r1 = 0.5, r2 = 1, lags = 100)], 0.5 * ggd_decays(4, 0.5, tolerance = 0.01))
+                c[pair, bank] ~ normal([ggd_weights(16, 0.5), power_weights(r1 = 0.5, r2 = 1, lags = 100)], 0.5 * [ggd_decays(4, 0.5, tolerance = 0.01), ggd_weights(16, 0.5)])
                 k[seq] ~ uniform_position(0.1) }
         observe { z ~ normal(k, 1) })");
     auto const literal = [&](char const* name) { return model.literals[*model.symbols[symbol(model, name)].literal].values; };

@@ -106,7 +106,7 @@ TEST_CASE("bank: power kernels within the tolerance") {
             REQUIRE(bank);
             check_sound(*bank);
             CHECK(relative_error(*bank, power(r1, r2), 512) <= 1e-3);
-            CHECK(bank->decays.size() <= 10);
+            CHECK(bank->decays.size() <= 12);
         }
     }
 }
