@@ -83,6 +83,7 @@ struct ScalePriorLayout {
     ScaleFamily family = ScaleFamily::Flat;
     double first = 0;
     double second = 0;
+    std::optional<std::uint32_t> df;  ///< variable, one number: both are half of it. Of local scales, whose prior is that of all entries
 };
 
 /// A factor, and which part of its spread a scale is.
@@ -96,6 +97,7 @@ struct ScaleLayout {
     SpreadKind spread = SpreadKind::Sd;
     std::vector<ScaleUse> uses;
     std::vector<ScalePriorLayout> priors;  ///< later ones win
+    std::vector<std::uint32_t> locals;     ///< of degrees of freedom: the scales, of Layout::scales, whose prior has them; they come next
 };
 
 /// Everything that does not depend on which factors are weighted: enough to bind a table.
