@@ -97,7 +97,8 @@ class Columns {
                                                                {"log", ColumnOp::Log},
                                                                {"sqrt", ColumnOp::Sqrt},
                                                                {"abs", ColumnOp::Abs},
-                                                               {"standardize", ColumnOp::Standardize}};
+                                                               {"standardize", ColumnOp::Standardize},
+                                                               {"difference", ColumnOp::Difference}};
         auto const it = functions.find(expr.text);
         if (it == functions.end()) {
             std::vector<std::string> names;
@@ -113,6 +114,8 @@ class Columns {
         }
         if (expr.args.size() != 1 || expr.args[0].kind == ExprKind::Assign)
             return refuse(expr, fmt::format("{} takes one argument", expr.text));
+        if (it->second == ColumnOp::Difference && !workspace_.model.time)
+            return refuse(expr, "without a time dim no row has one before it");
         return with(it->second, expr);
     }
 
@@ -122,6 +125,10 @@ class Columns {
 void collect_columns(ColumnExpr const& expr, std::set<std::string>& names) {
     if (expr.op == ColumnOp::Column) names.insert(expr.name);
     for (ColumnExpr const& arg : expr.args) collect_columns(arg, names);
+}
+
+bool has_difference(ColumnExpr const& expr) {
+    return expr.op == ColumnOp::Difference || std::any_of(expr.args.begin(), expr.args.end(), has_difference);
 }
 
 class Bindings {
@@ -213,6 +220,11 @@ class Bindings {
         if (!binding) return;
         if (role == Role::Sequence && binding->columns[0].op != ColumnOp::Column) {
             workspace_.error(145, s.rhs.span, fmt::format("the labels of `{}` are a column as it is", s.lhs.text), "not an expression");
+            return;
+        }
+        if (has_difference(binding->columns[0])) {
+            workspace_.error(145, s.rhs.span, "the order of rows cannot hang on a difference of rows",
+                             "a difference is taken in that order");
             return;
         }
         binding->dim = dim;

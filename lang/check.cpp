@@ -1,4 +1,5 @@
-// Tree to model. Each part has its file: declare (names), binding (table), priors (which statements hold), lower and value (expressions),
+// Tree to model. Each part has its file: declare (names), binding (table), list_function (the
+// size of decay banks), priors (which statements hold), lower and value (expressions),
 // recurrence, factors, kinds (blocks and scales), uses (the last look). The codes stand at the top of each.
 #include "workspace.hpp"
 
@@ -9,6 +10,7 @@ std::optional<Model> check(std::vector<tree::File> const& files, Sources const& 
     Workspace workspace{sources, choices, found, files};
     declare(workspace);
     bind_columns(workspace);
+    size_banks(workspace);
     collect_priors(workspace);
     collect_observations(workspace);
     define_all(workspace);

@@ -29,7 +29,8 @@ enum class ColumnOp : std::uint8_t {
     Sqrt,
     Abs,
     Standardize,
-    Text,  ///< name; only beside a Column in Equal, NotEqual
+    Difference,  ///< to the row before of the same sequence, in the order of the time dim; 0 in the first
+    Text,        ///< name; only beside a Column in Equal, NotEqual
 };
 
 /// An expression over one row of a table.

@@ -8,6 +8,7 @@
 //   BAM0205  a parameter inside and outside of a recurrence
 //   BAM0206  a parameter that looks back more than one step
 //   BAM0207  a parameter that is learnt through a covariance
+//   BAM0219  an interval of entries that are drawn together
 // A parameter inside a function is refused before: BAM0213, value.cpp.
 #include <fmt/core.h>
 
@@ -72,7 +73,30 @@ class Deriver {
         } else {
             joint(conditional, factors);
         }
+        refuse_intervals(conditional);
         return conditional;
+    }
+
+    /// A normal between bounds has a draw, moments and an entropy in one dimension.
+    void refuse_intervals(Conditional const& conditional) {
+        Symbol const& symbol = model_.symbols[conditional.block];
+        auto const truncated = std::find_if(model_.factors.begin(), model_.factors.end(), [&](Factor const& factor) {
+            return factor.target == conditional.block && factor.interval.is_bounded();
+        });
+        if (truncated == model_.factors.end()) return;
+        auto const shared = std::find_if(conditional.joint.begin(), conditional.joint.end(),
+                                         [&](DimId dim) { return model_.dims[dim].size.value_or(2) > 1; });
+        bool const is_path = conditional.method == Method::Markov;
+        if (!is_path && shared == conditional.joint.end()) return;
+        Diagnostic d{
+            219, Severity::Error, fmt::format("the entries of {} are drawn together, so they have no interval", symbol.name), {}, {}};
+        d.labels.push_back({truncated->span, "an interval is of numbers that are drawn one at a time"});
+        d.labels.push_back({symbol.span, is_path ? "each step is drawn with the one before it"
+                                                 : fmt::format("entries of `{}` stand in one mean together", model_.dims[*shared].name)});
+        d.notes.push_back(
+            is_path ? fmt::format("leave out `{}`", to_text(truncated->interval).substr(1))
+                    : fmt::format("leave out `{}`, or give each entry a parameter of its own", to_text(truncated->interval).substr(1)));
+        diagnostics_.push_back(std::move(d));
     }
 
     bool has_degree_one(SymbolId symbol, std::uint32_t f) {

@@ -3,6 +3,8 @@
 //   BAM0120  an unknown distribution, or none at all
 //   BAM0121  its arguments
 //   BAM0122  a number that must be positive
+//   BAM0158  an interval without an end, or of fewer than two numbers
+//   BAM0159  an interval behind what has none
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -75,6 +77,7 @@ class Reading {
         if (call_.text == "laplace") return laplace();
         if (call_.text == "horseshoe") return horseshoe();
         if (call_.text == "laplace_position") return laplace_position();
+        if (call_.text == "uniform_position") return uniform_position();
         if (call_.text == "learn") return learn();
         for (ScaleFamilyRow const& row : scale_families()) {
             if (call_.text == row.name) return of_scale(row);
@@ -109,6 +112,7 @@ class Reading {
         std::vector<std::string> names{"normal", "student_t", "laplace", "horseshoe"};
         for (ScaleFamilyRow const& row : scale_families()) names.emplace_back(row.name);
         names.emplace_back("laplace_position");
+        names.emplace_back("uniform_position");
         names.emplace_back("learn");
         return names;
     }
@@ -120,7 +124,14 @@ class Reading {
 
     std::optional<Distribution> refuse_name() {
         Diagnostic& d = workspace_.error(120, call_.name_span, fmt::format("there is no distribution `{}`", call_.text));
-        if (auto const near = nearest(call_.text, known_names())) d.notes.push_back(hint(*near));
+        bool const is_bank = call_.text.starts_with("ggd") || call_.text.starts_with("power");
+        auto const near = nearest(call_.text, known_names());
+        if (is_bank)
+            d.notes.push_back(
+                "a kernel that is no single decay is a bank of them: `b[bank] fixed ggd_decays(...)` and "
+                "`w[bank] ~ normal(ggd_weights(...), ...)`");
+        else if (near)
+            d.notes.push_back(hint(*near));
         d.notes.push_back("there are " + enumerate(known_names()));
         return std::nullopt;
     }
@@ -304,11 +315,22 @@ class Reading {
         if (!args) return std::nullopt;
         auto const scale = positive(*(*args)[0]);
         if (!scale) return std::nullopt;
+        return centred_at(std::exp(-1 / *scale), *(*args)[1]);
+    }
+
+    /// A decay centred where nothing is forgotten.
+    std::optional<Distribution> uniform_position() {
+        auto const args = arguments({"sd"});
+        if (!args) return std::nullopt;
+        return centred_at(1, *(*args)[0]);
+    }
+
+    Distribution centred_at(double mean, Expr const& sd) const {
         Distribution result;
         result.span = call_.span;
-        result.mean_value = std::exp(-1 / *scale);
-        result.scale = (*args)[1];
-        result.scale_span = (*args)[1]->span;
+        result.mean_value = mean;
+        result.scale = &sd;
+        result.scale_span = sd.span;
         return result;
     }
 
@@ -326,6 +348,58 @@ std::vector<Expr const*> operands_of_spread(Expr const& expr) {
     return operands;
 }
 
-std::optional<Distribution> read_distribution(Workspace& workspace, Expr const& rhs) { return Reading(workspace, rhs).run(); }
+namespace {
+
+/// Why a distribution cannot be truncated, as a sentence; empty if it can be.
+std::string refusal(Distribution const& distribution, std::string const& name) {
+    if (distribution.is_of_scale()) return "a scale is above 0 as it is, and drawn from all that is there";
+    if (distribution.family == Family::Learn) return "learn() is a number, not a distribution";
+    if (distribution.local) return fmt::format("{} is made of normals of many widths, whose shares in an interval would not cancel", name);
+    if (distribution.family == Family::Normal && distribution.spread == SpreadKind::Covariance)
+        return "entries with a covariance are drawn together";
+    return {};
+}
+
+std::optional<Interval> read_interval(Workspace& workspace, tree::Ends const& ends) {
+    Interval interval;
+    bool is_good = true;
+    for (auto const& [end, value] : {std::pair(&ends.low, &interval.low), {&ends.high, &interval.high}}) {
+        if (!*end) continue;
+        auto const number = number_of(workspace, **end, "an end of an interval");
+        is_good = is_good && number.has_value();
+        *value = number.value_or(0);
+    }
+    if (!is_good) return std::nullopt;
+    if (!interval.is_bounded()) {
+        workspace.error(158, ends.span, "an interval without an end", "", {"leave it out, or say an end: `in 0..` or `in ..1`"});
+        return std::nullopt;
+    }
+    if (interval.low < interval.high) return interval;
+    if (interval.low == interval.high) {
+        workspace.error(158, ends.span, "an interval of one number", "", {"to hold a parameter at a number: `fixed` in the place of `~`"});
+        return std::nullopt;
+    }
+    workspace.error(158, ends.span, "an interval without a number in it", "its low end comes first",
+                    {hint(fmt::format("in {}..{}", workspace.text(ends.high->span), workspace.text(ends.low->span)))});
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Distribution> read_distribution(Workspace& workspace, tree::Statement const& statement) {
+    auto distribution = Reading(workspace, statement.rhs).run();
+    if (!distribution || !statement.ends) return distribution;
+    if (std::string const reason = refusal(*distribution, statement.rhs.text); !reason.empty()) {
+        Diagnostic& d = workspace.error(159, statement.ends->span, "only normal(mean, sd) and flat() have an interval", reason);
+        d.labels.push_back({statement.rhs.span, "this is neither"});
+        d.notes.push_back("leave out `" + workspace.text(statement.ends->span) + "`, or take normal(mean, sd)");
+        return std::nullopt;
+    }
+    auto const interval = read_interval(workspace, *statement.ends);
+    if (!interval) return std::nullopt;
+    distribution->interval = *interval;
+    distribution->interval_span = statement.ends->span;
+    return distribution;
+}
 
 }  // namespace bam

@@ -150,7 +150,7 @@ class Gathering {
             arguments.push_back(std::move(text));
         }
         if (stated.family.empty()) return "fixed " + fmt::format("{}", fmt::join(arguments, ", "));
-        return fmt::format("~ {}({})", stated.family, fmt::join(arguments, ", "));
+        return fmt::format("~ {}({}){}", stated.family, fmt::join(arguments, ", "), stated.interval);
     }
 
     void classify(std::size_t atom) {

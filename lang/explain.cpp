@@ -122,7 +122,11 @@ class Explainer {
     }
 
     void heading(Conditional const& conditional, std::string const& how) {
-        line(0, fmt::format("{} | rest  ~  normal(m, inv(L)), {}", notation_.declaration(conditional.block), how));
+        bool const is_truncated =
+            std::any_of(conditional.contributions.begin(), conditional.contributions.end(),
+                        [&](Contribution const& c) { return c.is_prior && model_.factors[c.factor].interval.is_bounded(); });
+        line(0, fmt::format("{} | rest  ~  normal(m, inv(L)){}, {}", notation_.declaration(conditional.block),
+                            is_truncated ? " in the interval of its prior" : "", how));
     }
 
     void where() {
@@ -133,8 +137,8 @@ class Explainer {
         for (Contribution const& contribution : conditional.contributions) {
             if (!contribution.is_prior) continue;
             Factor const& factor = model_.factors[contribution.factor];
-            line(1, fmt::format("prior{}: mean {}, precision {}", to_text(model_, factor.region), notation_.text(factor.mean),
-                                precision(factor)));
+            line(1, fmt::format("prior{}: mean {}, precision {}{}{}", to_text(model_, factor.region), notation_.text(factor.mean),
+                                precision(factor), factor.interval.is_bounded() ? "," : "", to_text(factor.interval)));
             where();
         }
     }

@@ -9,11 +9,14 @@
 //   BAM0134  a covariance
 //   BAM0135  missing cells that nothing predicts
 //   BAM0136  data that are their own mean
+//   BAM0159  the interval of what is no prior of a mean
+//   BAM0218  an interval of a prior whose mean or spread is not known
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "workspace.hpp"
 
@@ -75,13 +78,18 @@ class Observing {
             refuse(s, *name);
         bool const is_data = name && name->is_sound && name->kind == NameKind::Data;
         if (is_data) seen_.push_back(name->id);
-        auto const distribution = read_distribution(workspace_, s.rhs);
+        auto const distribution = read_distribution(workspace_, s);
         has_failed_ = has_failed_ || !is_data;
         if (!is_data || !distribution) return;
         bool const is_horseshoe = !distribution->mean && distribution->local;
         if (distribution->family != Distribution::Family::Normal || is_horseshoe) {
             workspace_.error(120, s.rhs.span, "an observation is normal, student_t or laplace", "its mean is what the model says",
                              {"the outputs of a model are normal, student_t or laplace, in the units of the table section"});
+            return;
+        }
+        if (distribution->interval.is_bounded()) {
+            workspace_.error(159, distribution->interval_span, "an observation has no interval", "only priors of parameters have one",
+                             {"a table may hold transformed outputs: `conc = log(Conc)` has no bound at 0"});
             return;
         }
         auto const regions = read_regions(workspace_, s.lhs, name->id);
@@ -163,12 +171,55 @@ class Building {
             if (!mean || !spread) return std::nullopt;
             factor.mean = *mean;
             factor.spread = *spread;
+            if (distribution.interval.is_bounded() && !is_known(distribution, factor)) return std::nullopt;
         }
+        factor.interval = distribution.interval;
         factor.residual = terms.add({factor.mean, terms.negate(target)});
         return factor;
     }
 
   private:
+    // ---- interval ----
+
+    /// The share of a normal that lies in its interval must not change, or the conditionals of what it changes with would be of another
+    /// form.
+    bool is_known(Distribution const& distribution, Factor const& factor) {
+        for (auto const& [terms, span, what] :
+             {std::tuple(std::vector<Term>{factor.mean}, distribution.mean ? distribution.mean->span : distribution.span, "mean"),
+              {values_of(factor.spread), distribution.scale_span, "spread"}}) {
+            auto const culprit = find_unknown(terms);
+            if (!culprit) continue;
+            Symbol const& symbol = model_.symbols[*culprit];
+            bool const is_data = symbol.kind == SymbolKind::Data;
+            Diagnostic& d = workspace_.error(218, span, fmt::format("the interval of `{}` needs a {} that is known", symbol_.name, what),
+                                             fmt::format("`{}` {}", symbol.name, is_data ? "may be missing" : "is learnt"));
+            d.labels.push_back({distribution.interval_span, "how much of the normal lies in here would change with it"});
+            d.notes.push_back(fmt::format("leave out `{}`", workspace_.text(distribution.interval_span)));
+            if (!is_data) d.notes.push_back(fmt::format("or hold `{}` at a number: `{} fixed ...`", symbol.name, symbol.name));
+            return false;
+        }
+        return true;
+    }
+
+    static std::vector<Term> values_of(std::vector<SpreadPart> const& parts) {
+        std::vector<Term> terms;
+        for (SpreadPart const& part : parts) terms.push_back(part.value);
+        return terms;
+    }
+
+    /// A parameter that is not held, or an output that may be missing.
+    std::optional<SymbolId> find_unknown(std::vector<Term> const& terms) const {
+        for (Term const term : model_.terms.postorder(terms)) {
+            Node const& node = model_.terms[term];
+            if (node.op != Op::Param && node.op != Op::Data && node.op != Op::LagData) continue;
+            auto const id = static_cast<SymbolId>(node.payload);
+            Symbol const& symbol = model_.symbols[id];
+            bool const is_known = node.op == Op::Param ? symbol.kind == SymbolKind::Fixed : !symbol.may_be_missing;
+            if (!is_known) return id;
+        }
+        return std::nullopt;
+    }
+
     Shape shape_of_rest() const {
         Shape shape;
         if (!rest_.empty()) shape.row = rest_[0];
@@ -181,7 +232,7 @@ class Building {
     std::optional<Term> read_mean(Distribution const& distribution, Term target) {
         if (distribution.mean_value) return model_.terms.constant(*distribution.mean_value);
         Expr const& expr = *distribution.mean;
-        if (expr.kind == ExprKind::List) return literal_of(workspace_, expr, rest_);
+        if (is_list(expr)) return literal_of(workspace_, expr, rest_);
         Value const value = lower(workspace_, expr);
         if (!value.is_known) return std::nullopt;
         if (!has_shape(value, expr) || !stays_in_cell(value.term, expr.span, "mean")) return std::nullopt;
@@ -247,7 +298,7 @@ class Building {
     }
 
     std::optional<Term> read_part(Expr const& expr) {
-        if (expr.kind == ExprKind::List) {
+        if (is_list(expr)) {
             auto const term = literal_of(workspace_, expr, rest_);
             return term && are_positive(model_.literals[model_.terms[*term].payload], expr.span) ? term : std::nullopt;
         }
@@ -399,6 +450,12 @@ void add_factors(Workspace& workspace) {
         if (!stated.distribution || stated.distribution->is_of_scale()) continue;
         bool const is_free =
             stated.distribution->family == Distribution::Family::Flat || stated.distribution->family == Distribution::Family::Learn;
+        if (is_scale && stated.distribution->interval.is_bounded()) {
+            Diagnostic& d = workspace.error(159, stated.distribution->interval_span,
+                                            fmt::format("`{}` is a spread, and has no interval", model.symbols[stated.symbol].name),
+                                            "only priors of other parameters have one");
+            d.notes.push_back("a prior says how large it may be: `half_normal(1)` is hardly above 2");
+        }
         if (is_scale && is_free) continue;
         auto const factor = Building(workspace, stated, false).run();
         if (factor && stated.is_chosen && !is_scale) add(*factor, stated);

@@ -331,6 +331,7 @@ class Formatter {
             line.rest = std::string{operation} + layout_.expression(statement.rhs, indent_, false);
             bool const is_long = !has_newline(line.left + line.rest) && indent_ + width(line.left) + 1 + width(line.rest) > widest_line;
             if (is_long) line.rest = std::string{operation} + layout_.expression(statement.rhs, indent_, true);
+            if (statement.ends) line.rest += ends(*statement.ends);
         }
         comments_before(statement.span.begin);
         comments_.take(statement.span.begin, statement.span.end, [&](Comment const& comment) {  // those that have no place inside of it
@@ -338,6 +339,14 @@ class Formatter {
             return true;
         });
         piece(std::move(line), statement.span.begin, statement.span.end);
+    }
+
+    std::string ends(tree::Ends const& ends) {
+        auto const text = [&](std::optional<tree::Expr> const& end) {
+            std::string const inner = end ? layout_.expression(*end, indent_, false) : "";
+            return end && strength(end->kind) < strength(ExprKind::Add) ? '(' + inner + ')' : inner;
+        };
+        return " in " + text(ends.low) + ".." + text(ends.high);
     }
 
     /// Comments on lines of their own.

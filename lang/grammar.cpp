@@ -182,6 +182,15 @@ constexpr auto set_value(StatementKind kind) {
     };
 }
 
+constexpr auto start_ends = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    std::size_t const end = in.offset(x3::_where(ctx).begin());
+    x3::_val(ctx).ends.emplace().span = in.span(end - 2, end);
+};
+constexpr auto set_low = [](auto& ctx) { x3::_val(ctx).ends->low = std::move(x3::_attr(ctx).expr); };
+constexpr auto set_high = [](auto& ctx) { x3::_val(ctx).ends->high = std::move(x3::_attr(ctx).expr); };
+constexpr auto finish_ends = [](auto& ctx) { reader(ctx).close(x3::_val(ctx).ends->span, x3::_where(ctx).begin()); };
+
 constexpr auto finish_statement = [](auto& ctx) { x3::_val(ctx).span = reader(ctx).started(x3::_where(ctx).begin()); };
 
 constexpr auto add_statement = [](auto& ctx) {
@@ -292,6 +301,7 @@ x3::rule<struct CloseRoundId> const close_round{"`)`"};
 x3::rule<struct CloseCallId> const close_call{"`,` or `)`"};
 x3::rule<struct CloseSquareId> const close_square{"`,` or `]`"};
 x3::rule<struct StatementEndId> const statement_end{syntax::end_of_statement};
+x3::rule<struct DotsId> const dots{"`..`"};
 x3::rule<struct LineEndId> const line_end{"the end of the line"};
 x3::rule<struct NothingId> const nothing{"a section"};
 
@@ -320,6 +330,7 @@ auto const call_start = x3::lit('(')[open_bracket];
 auto const close_round_def = x3::lit(')');
 auto const close_call_def = x3::lit(')');
 auto const close_square_def = x3::lit(']');
+auto const dots_def = x3::lit("..");
 
 auto const expression_def = comparison[take] >> -(".." > comparison[join(ExprKind::Range)]);
 auto const comparison_def = sum[take] >> -(("==" > sum[join(ExprKind::Equal)]) | ("!=" > sum[join(ExprKind::NotEqual)]) |
@@ -345,7 +356,8 @@ auto const arguments_def = argument[add_argument] >> *(',' > argument[add_argume
 auto const target_def = name[set_name] >> -indices;
 auto const role_def =
     x3::omit[x3::lexeme[(x3::lit("time") | "sequence") >> !name_char]] >> !word("fixed") >> !word("missing") >> x3::omit[&name];
-auto const tail = (x3::lit('~')[start_value] > expression[set_value(StatementKind::Sample)]) |
+auto const ends = word("in")[start_ends] > -sum[set_low] > dots > -sum[set_high] > x3::eps[finish_ends];
+auto const tail = (x3::lit('~')[start_value] > expression[set_value(StatementKind::Sample)] > -ends) |
                   (x3::lit('=')[start_value] > expression[set_value(StatementKind::Define)]) |
                   (word("fixed")[start_value] > expression[set_value(StatementKind::Fixed)]) | word("missing")[set_missing] | x3::eps;
 auto const statement_def = (x3::eps[start_statement] >> -role[set_role]) > target[set_target] > tail > statement_end[finish_statement];
@@ -368,7 +380,7 @@ auto const file_def =
 
 BOOST_SPIRIT_DEFINE(name, quoted, digits, numeral, role)
 BOOST_SPIRIT_DEFINE(expression, comparison, sum, product, unary, power, exponent, postfix, primary, argument, arguments, target)
-BOOST_SPIRIT_DEFINE(close_round, close_call, close_square, statement_end, line_end, nothing)
+BOOST_SPIRIT_DEFINE(close_round, close_call, close_square, dots, statement_end, line_end, nothing)
 BOOST_SPIRIT_DEFINE(statement, section, line, outside, file)
 
 }  // namespace

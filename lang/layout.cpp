@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -29,6 +31,7 @@ class LayoutBuilder {
         add_keys();
         for (Factor const& factor : model_.factors) add_factor(factor);
         for (ScaleConditional const& scale : derivation.scales) add_scale(scale);
+        add_decays();
         if (is_refused_) return std::nullopt;
         return LaidOut{std::move(layout_), std::move(numbering_.variables)};
     }
@@ -134,6 +137,7 @@ class LayoutBuilder {
         result.region.first_step = std::max(result.region.first_step, model_.symbols[factor.target].first_step);
         result.overridden_by = factor.overridden_by;
         result.is_observation = factor.is_observation;
+        result.interval = factor.interval;
         result.span = factor.span;
         for (SpreadPart const& part : factor.spread) result.spread.push_back(spread_of(part, factor.target));
         layout_.factors.push_back(std::move(result));
@@ -208,6 +212,62 @@ class LayoutBuilder {
         for (std::uint32_t k = 1; k <= scale.locals.size(); ++k)
             result.locals.push_back(static_cast<std::uint32_t>(layout_.scales.size()) + k);
         layout_.scales.push_back(std::move(result));
+    }
+
+    // ---- decays ----
+
+    /// Those of the means of observations, each once, with the largest of their factors.
+    void add_decays() {
+        std::map<std::uint32_t, double> factors;
+        for (Factor const& factor : model_.factors) {
+            if (!factor.is_observation) continue;
+            for (Term term : model_.terms.postorder(std::vector<Term>{factor.mean})) {
+                Node const& node = model_.terms[term];
+                if (node.op != Op::Scan) continue;
+                auto const decay = find_decay(node.args[0]);
+                if (!decay) continue;
+                double& largest = factors[decay->variable];
+                largest = std::max(largest, decay->factor);
+            }
+        }
+        for (auto const& [variable, factor] : factors) layout_.decays.push_back({variable, factor});
+    }
+
+    /// A block, alone or times numbers; nothing if the coefficient is anything else.
+    std::optional<DecayLayout> find_decay(Term coefficient) const {
+        Node const& node = model_.terms[coefficient];
+        std::vector<Term> const parts = node.op == Op::Multiply ? node.args : std::vector<Term>{coefficient};
+        std::optional<std::uint32_t> variable;
+        double factor = 1;
+        for (Term part : parts) {
+            if (auto const size = find_size(part)) {
+                factor *= *size;
+                continue;
+            }
+            Node const& leaf = model_.terms[part];
+            bool const is_block =
+                leaf.op == Op::Param && leaf.lag == 0 && model_.symbols[static_cast<SymbolId>(leaf.payload)].kind == SymbolKind::Block;
+            if (!is_block || variable) return std::nullopt;
+            variable = numbering_.variables.at(static_cast<SymbolId>(leaf.payload));
+        }
+        if (!variable) return std::nullopt;
+        return DecayLayout{*variable, factor};
+    }
+
+    /// The largest entry, without sign, of a term that is known.
+    std::optional<double> find_size(Term term) const {
+        Node const& node = model_.terms[term];
+        if (node.op == Op::Constant) return std::abs(model_.terms.constant_value(term));
+        Literal const* literal = nullptr;
+        if (node.op == Op::Literal) literal = &model_.literals[node.payload];
+        if (node.op == Op::Param) {
+            Symbol const& symbol = model_.symbols[static_cast<SymbolId>(node.payload)];
+            if (symbol.kind == SymbolKind::Fixed) literal = &model_.literals[*symbol.literal];
+        }
+        if (!literal) return std::nullopt;
+        double largest = 0;
+        for (double const value : literal->values) largest = std::max(largest, std::abs(value));
+        return largest;
     }
 
     void report(int code, Span span, std::string message, std::string note) {

@@ -293,10 +293,13 @@ class Lowering {
     Value unknown_function(Expr const& expr) {
         static std::vector<std::string> const known{"exp", "log", "sqrt", "abs", "diag"};
         static std::vector<std::string> const distributions = [] {
-            std::vector<std::string> names{"normal", "student_t", "laplace", "horseshoe", "laplace_position"};
+            std::vector<std::string> names{"normal", "student_t", "laplace", "horseshoe", "laplace_position", "uniform_position"};
             for (ScaleFamilyRow const& row : scale_families()) names.emplace_back(row.name);
             return names;
         }();
+        if (is_list(expr))
+            return refuse(expr, fmt::format("`{}` gives a list, and a list stands alone", expr.text),
+                          "numbers in a list are a prior mean, a spread or the value of a fixed parameter");
         Diagnostic& d = workspace_.error(116, expr.name_span, fmt::format("there is no function `{}`", expr.text));
         if (std::find(distributions.begin(), distributions.end(), expr.text) != distributions.end()) {
             d.message = fmt::format("`{}` is a distribution", expr.text);
@@ -305,7 +308,7 @@ class Lowering {
             std::string const whole = workspace_.text(expr.span).substr(expr.name_span.end - expr.span.begin);
             d.labels[0] = {expr.span, fmt::format("`{}` is not a function", expr.text)};
             if (whole.size() > 2) d.notes.push_back(hint(expr.text + "[" + whole.substr(1, whole.size() - 2) + "]"));
-        } else if (expr.text == "standardize" || expr.text == "order") {
+        } else if (expr.text == "standardize" || expr.text == "order" || expr.text == "difference") {
             d.notes.push_back("it belongs to columns: write it in the table section");
         } else if (auto const near = nearest(expr.text, known)) {
             d.notes.push_back(hint(*near));
@@ -363,12 +366,21 @@ std::optional<Term> literal_of(Workspace& workspace, Expr const& list, std::vect
     auto const read = [&](auto const& self, Expr const& expr, std::size_t depth) -> void {
         if (!is_good) return;
         if (depth == dims.size()) {
-            if (expr.kind == ExprKind::List) return refuse(expr.span, "nested too deeply");
+            if (is_list(expr)) return refuse(expr.span, "nested too deeply");
             auto const number = number_of(workspace, expr, "an entry of a list");
             is_good = is_good && number.has_value();
             return literal.values.push_back(number.value_or(0));
         }
-        if (expr.kind != ExprKind::List) return refuse(expr.span, "expected a list here");
+        if (!is_list(expr)) return refuse(expr.span, "expected a list here");
+        if (expr.kind == ExprKind::Call) {
+            if (depth + 1 < dims.size()) return refuse(expr.span, "this is one list");
+            auto const numbers = list_of_function(workspace, expr, dims[depth]);
+            is_good = is_good && numbers.has_value();
+            if (!numbers) return;
+            literal.shape[depth] = numbers->size();
+            literal.values.insert(literal.values.end(), numbers->begin(), numbers->end());
+            return;
+        }
         std::size_t const count = expr.args.size();
         Dim const& dim = model.dims[dims[depth]];
         if (dim.size && *dim.size != count)

@@ -10,7 +10,8 @@
 
 #include "bam/diagnostic.hpp"
 #include "column.hpp"
-#include "scale_family.hpp"
+#include "families.hpp"
+#include "interval.hpp"
 #include "term.hpp"
 
 namespace bam {
@@ -82,6 +83,7 @@ struct Factor {
     Term residual = 0;
     std::vector<SpreadPart> spread;  ///< the precision of a cell is the product of theirs. None: flat. A Covariance stands alone
     bool is_observation = false;
+    Interval interval;  ///< of a prior: where its entries lie
     Span span;
     std::vector<std::uint32_t> overridden_by;  ///< factors of later statements on the same target that take some of its entries
 
@@ -118,8 +120,9 @@ struct StatedPrior {
     bool is_chosen = true;
     std::string family;  ///< `normal`; empty: held at the one argument
     std::vector<Argument> arguments;
-    Span span;      ///< of the statement
-    Span rhs_span;  ///< of its distribution
+    std::string interval;  ///< ` in 0..1`, or nothing
+    Span span;             ///< of the statement
+    Span rhs_span;         ///< of its distribution
 };
 
 /// A named set of priors.

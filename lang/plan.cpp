@@ -405,7 +405,12 @@ Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry>
         });
         if (is_lagged) plan.lagged_outputs.push_back(planner.lagged_output(symbol));
     }
-    for (Symmetry const& symmetry : symmetries) plan.orbits.push_back(planner.orbit(symmetry));
+    for (Symmetry const& symmetry : symmetries) {
+        plan.orbits.push_back(planner.orbit(symmetry));
+        plan.orbits.back().is_moved = std::none_of(model.factors.begin(), model.factors.end(), [&](Factor const& factor) {
+            return factor.interval.is_bounded() && (factor.target == symmetry.first || factor.target == symmetry.second);
+        });
+    }
     plan.is_multilinear = multiplies_blocks(model, derivation);
     return plan;
 }

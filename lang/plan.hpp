@@ -13,7 +13,8 @@
 
 #include "bam/diagnostic.hpp"
 #include "column.hpp"
-#include "scale_family.hpp"
+#include "families.hpp"
+#include "interval.hpp"
 
 namespace bam {
 
@@ -72,9 +73,12 @@ struct FactorLayout {
     std::vector<std::uint32_t> overridden_by;
     bool is_observation = false;
     std::vector<SpreadLayout> spread;  ///< the precision of a cell is the product of theirs. None: flat. A Covariance stands alone
+    Interval interval;                 ///< of a prior: where its entries lie. Then its mean and its spread are known
     Span span;
 
     bool is_flat() const { return spread.empty(); }
+    /// It has an integral.
+    bool is_proper() const { return !is_flat() || interval.is_finite(); }
     bool has_covariance() const { return !spread.empty() && spread.front().kind == SpreadKind::Covariance; }
 };
 
@@ -100,6 +104,12 @@ struct ScaleLayout {
     std::vector<std::uint32_t> locals;     ///< of degrees of freedom: the scales, of Layout::scales, whose prior has them; they come next
 };
 
+/// A block that is the coefficient of a recurrence: h[t] = factor * variable * h[t-1] + ...
+struct DecayLayout {
+    std::uint32_t variable = 0;
+    double factor = 1;  ///< what it is multiplied with, if that is known: the largest of its entries, without sign
+};
+
 /// Everything that does not depend on which factors are weighted: enough to bind a table.
 struct Layout {
     std::string model;
@@ -111,6 +121,7 @@ struct Layout {
     std::vector<Variable> variables;
     std::vector<FactorLayout> factors;
     std::vector<ScaleLayout> scales;
+    std::vector<DecayLayout> decays;
 };
 
 // ---------------------------------------------------------------- passes
@@ -258,6 +269,7 @@ struct OrbitPlan {
     std::uint32_t second = 0;
     bool has_dim = false;
     bool is_diagonal = false;
+    bool is_moved = true;  ///< false where a move would leave the interval of a prior: then it only says what is not identified
     std::vector<std::vector<std::uint32_t>> first_slices;  ///< per index of the dim: components of `first`
     std::vector<std::vector<std::uint32_t>> second_slices;
 };

@@ -66,6 +66,15 @@ class Printer {
         line(2, text, statement.span);
         print(statement.lhs, 3);
         if (statement.kind != tree::StatementKind::Declare) print(statement.rhs, 3);
+        if (statement.ends) print(*statement.ends);
+    }
+
+    void print(tree::Ends const& ends) {
+        line(3, "In", ends.span);
+        for (auto const& [word, end] : {std::pair("low", &ends.low), {"high", &ends.high}}) {
+            line(4, std::string(word) + (*end ? "" : " open"), {});
+            if (*end) print(**end, 5);
+        }
     }
 
     void print(Expr const& expr, std::size_t depth) {

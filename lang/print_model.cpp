@@ -29,6 +29,7 @@ std::string write_column(ColumnExpr const& column) {
         case ColumnOp::Sqrt: return call("sqrt");
         case ColumnOp::Abs: return call("abs");
         case ColumnOp::Standardize: return call("standardize");
+        case ColumnOp::Difference: return call("difference");
     }
     return {};
 }
@@ -63,10 +64,10 @@ std::string write_symbol(Model const& model, Notation& notation, SymbolId id) {
 
 std::string write_factor(Model const& model, Notation& notation, Factor const& factor) {
     std::string out = notation.declaration(factor.target) + to_text(model, factor.region);
-    if (factor.is_flat()) return out + " ~ flat()";
+    if (factor.is_flat()) return out + " ~ flat()" + to_text(factor.interval);
     out += " ~ normal(" + notation.text(factor.mean);
     for (SpreadPart const& part : factor.spread) out += fmt::format(", {} = {}", argument_name(part.kind), notation.text(part.value));
-    return out + ")" + write_overridden(factor.overridden_by);
+    return out + ")" + to_text(factor.interval) + write_overridden(factor.overridden_by);
 }
 
 std::string write_scale_prior(Model const& model, Notation const& notation, ScalePrior const& prior) {

@@ -52,7 +52,7 @@ class PlanPrinter {
         for (ReportPlan const& report : plan_.reports)
             print_term(fmt::format("report {}{}", report.name, report.is_identified ? "" : " not identified"), report.term);
         for (OrbitPlan const& orbit : plan_.orbits)
-            line(0, fmt::format("orbit {} {}{}", name(orbit.first), name(orbit.second),
+            line(0, fmt::format("orbit {} {}{}{}", name(orbit.first), name(orbit.second), orbit.is_moved ? "" : ", not moved",
                                 !orbit.has_dim      ? ""
                                 : orbit.is_diagonal ? fmt::format(", diagonal of {}", orbit.first_slices.size())
                                                     : fmt::format(", mixing {}", orbit.first_slices.size())));
@@ -75,6 +75,7 @@ class PlanPrinter {
         FactorLayout const& factor = layout_.factors[f];
         std::string words = fmt::format("factor {}: {}", f, name(factor.target));
         if (factor.is_flat()) words += " flat";
+        words += to_text(factor.interval);
         for (SpreadLayout const& part : factor.spread) {
             words += fmt::format(" {} = ", argument_name(part.kind));
             words += part.variable ? fmt::format("{}[{}]", name(*part.variable), fmt::join(part.component, " "))

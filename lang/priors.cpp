@@ -58,6 +58,8 @@ StatedPrior as_written(Workspace const& workspace, PriorStatement const& prior) 
     stated.region = prior.region;
     stated.target = on_one_line(workspace.code(prior.statement->lhs.span));
     stated.text = (prior.statement->kind == StatementKind::Sample ? "~ " : "fixed ") + on_one_line(workspace.code(rhs.span));
+    if (prior.statement->ends) stated.interval = " " + on_one_line(workspace.code(prior.statement->ends->span));
+    stated.text += stated.interval;
     stated.set = prior.set;
     stated.is_chosen = prior.is_chosen;
     stated.span = prior.statement->span;
@@ -218,7 +220,7 @@ class Priors {
     void add(Statement const& s, SymbolId symbol, bool is_own, bool is_chosen, std::string const& set) {
         auto const regions = read_regions(workspace_, s.lhs, symbol);
         std::optional<Distribution> distribution;
-        if (s.kind == StatementKind::Sample) distribution = read_distribution(workspace_, s.rhs);
+        if (s.kind == StatementKind::Sample) distribution = read_distribution(workspace_, s);
         if (!regions || (s.kind == StatementKind::Sample && !distribution)) {
             refused_.push_back(symbol);
             return;
@@ -350,7 +352,7 @@ class Priors {
         }
         Expr const& value = fixed.statement->rhs;
         std::uint32_t literal = 0;
-        if (value.kind == ExprKind::List) {
+        if (is_list(value)) {
             if (literal_of(workspace_, value, workspace_.labelled_dims(symbol), &literal)) parameter.literal = literal;
         } else if (auto const number = number_of(workspace_, value, "the value of a fixed parameter")) {
             parameter.literal = static_cast<std::uint32_t>(model_.literals.size());

@@ -44,6 +44,8 @@ class Reader {
     void start(char const* at, Stage at_stage);
     /// From where it began to the last token before `at`.
     Span started(char const* at) const { return span(begin_, last_end(offset(at))); }
+    /// Extends a span to the last token before `at`.
+    void close(Span& open_span, char const* at) const { open_span.end = static_cast<std::uint32_t>(last_end(offset(at))); }
 
     /// Reports what made a statement or line fail.
     void fail(char const* where, std::string expected);

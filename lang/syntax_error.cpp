@@ -214,6 +214,7 @@ Diagnostic expected(Place const& place) {
     bool const is_delimiter = what.starts_with('`') && !is_end;
     Span const span = is_delimiter ? place.span(place.last_end, place.last_end) : place.token_span();
     auto diagnostic = error(20, span, fmt::format("expected {}, found {}", what, place.found()), place.token.empty() ? what + " here" : "");
+    if (what == "`..`") diagnostic.notes = {"an interval is written `in 0..1`, `in 0..` or `in ..1`"};
     bool const is_word = !place.token.empty() && is_name_start(place.token.front());
     bool const is_call = is_word && place.code.substr(place.token_end).starts_with('(');
     bool const is_name =

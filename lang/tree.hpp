@@ -52,14 +52,22 @@ enum class StatementKind : std::uint8_t {
     Fixed,    ///< lhs fixed rhs
 };
 
+/// `in low..high` behind a distribution. An end that is left open has no expression.
+struct Ends {
+    Span span;
+    std::optional<Expr> low;
+    std::optional<Expr> high;
+};
+
 struct Statement {
     StatementKind kind = StatementKind::Declare;
     Span span;         ///< of the whole statement
     std::string role;  ///< a leading word: "time" or "sequence" in `time t`; else empty
     Span role_span;
-    bool missing = false;  ///< a trailing `missing`
-    Expr lhs;              ///< Name or Index
-    Expr rhs;              ///< of Define, Sample, Fixed
+    bool missing = false;      ///< a trailing `missing`
+    Expr lhs;                  ///< Name or Index
+    Expr rhs;                  ///< of Define, Sample, Fixed
+    std::optional<Ends> ends;  ///< of Sample
 };
 
 /// `keyword name extends base { statements }`; name and extends only on priors.

@@ -7,8 +7,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "decay_bank.hpp"
 #include "passes.hpp"
 
 namespace bam {
@@ -66,7 +69,7 @@ struct Distribution {
     };
     Family family = Family::Normal;
     tree::Expr const* mean = nullptr;     ///< of Normal, unless `mean_value`
-    std::optional<double> mean_value;     ///< of laplace_position
+    std::optional<double> mean_value;     ///< of laplace_position and the like
     SpreadKind spread = SpreadKind::Sd;   ///< of Normal
     tree::Expr const* scale = nullptr;    ///< of Normal
     Span scale_span;                      ///< with the `sd =` before it
@@ -74,6 +77,8 @@ struct Distribution {
     ScaleFamilyRow const* row = nullptr;  ///< of Scale
     double first = 0;                     ///< of Scale; of Learn, where it starts
     double second = 0;
+    Interval interval;   ///< of Normal and Flat
+    Span interval_span;  ///< if it is bounded
     Span span;
 
     bool is_of_scale() const { return family == Family::Scale; }
@@ -97,6 +102,15 @@ struct SpreadUse {
     Span argument_span;  ///< with `sd =`
 };
 
+/// The arguments of a function that gives the decays or the weights of a position kernel.
+struct BankRequest {
+    using Key = std::tuple<PositionKernel::Form, double, double, double, std::size_t>;
+    PositionKernel kernel;
+    double tolerance = 0;  ///< largest relative error
+    std::size_t lags = 0;  ///< that it holds over
+    Key key() const { return {kernel.form, kernel.first, kernel.second, tolerance, lags}; }
+};
+
 struct Workspace {
     Sources const& sources;
     Choices const& choices;
@@ -110,10 +124,12 @@ struct Workspace {
     std::vector<PriorStatement> priors{};                                        ///< later ones win
     std::vector<PriorStatement> observations{};
     std::map<SymbolId, std::vector<SpreadUse>> spread_uses{};
-    std::map<SymbolId, Span> df_uses{};            ///< parameters that are degrees of freedom, and where
-    std::set<std::string, std::less<>> unknown{};  ///< names that were complained of already
-    std::size_t depth = 0;                         ///< of the expression that is being read
-    std::vector<std::uint32_t> heights{};          ///< of the terms, as far as they were asked for
+    std::map<SymbolId, Span> df_uses{};                                     ///< parameters that are degrees of freedom, and where
+    std::set<std::string, std::less<>> unknown{};                           ///< names that were complained of already
+    std::size_t depth = 0;                                                  ///< of the expression that is being read
+    std::vector<std::uint32_t> heights{};                                   ///< of the terms, as far as they were asked for
+    std::map<BankRequest::Key, std::optional<DecayBank>> smallest_banks{};  ///< that were fitted
+    std::map<std::pair<BankRequest::Key, std::size_t>, DecayBank> banks{};  ///< likewise, of a size that was asked for
     bool has_table = false;
     bool is_trial = false;  ///< only the shape of a state is being found out: nothing is reported, nothing is remembered
     Diagnostic unsaid{};
@@ -164,6 +180,8 @@ std::string enumerate(std::vector<std::string> const& words);
 void declare(Workspace& workspace);
 /// The table section becomes bindings; bound dims get labels and sizes.
 void bind_columns(Workspace& workspace);
+/// Dims of decay banks that have no size get that of the largest bank over them, in whatever set of priors it stands.
+void size_banks(Workspace& workspace);
 /// Every statement on a parameter is found, later ones on the same entries win, and fixed parameters get their values.
 void collect_priors(Workspace& workspace);
 /// Every definition gets its term.
@@ -195,6 +213,11 @@ Value const& value_of(Workspace& workspace, SymbolId definition, Span use);
 std::optional<double> number_of(Workspace& workspace, tree::Expr const& expr, std::string const& what);
 /// What a spread multiplies, in order; one expression is a product of one.
 std::vector<tree::Expr const*> operands_of_spread(tree::Expr const& expr);
+/// Whether the expression is a list of numbers: written out, or a call of a function that gives one.
+bool is_list(tree::Expr const& expr);
+std::vector<std::string> list_function_names();
+/// The numbers that such a call gives over a dim; reported otherwise.
+std::optional<std::vector<double>> list_of_function(Workspace& workspace, tree::Expr const& call, DimId dim);
 /// A list over `dims` as a leaf, its shape checked.
 std::optional<Term> literal_of(Workspace& workspace, tree::Expr const& list, std::vector<DimId> const& dims,
                                std::uint32_t* index = nullptr);
@@ -238,6 +261,6 @@ std::optional<Recurrence> take_apart(Workspace& workspace, Term body, SymbolId s
 bool overlap(Region const& a, Region const& b);
 
 /// The distribution on the right of `~`; nothing if it was refused.
-std::optional<Distribution> read_distribution(Workspace& workspace, tree::Expr const& rhs);
+std::optional<Distribution> read_distribution(Workspace& workspace, tree::Statement const& statement);
 
 }  // namespace bam

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "block_sampler.hpp"
+#include "truncated_normal.hpp"
 
 namespace bam {
 namespace {
@@ -76,7 +77,14 @@ void AncestralBlock::draw(Stream& stream) {
             continue;
         }
         double const precision = priors_.precision()[entry];
-        if (precision > 0) values_[entry] = priors_.linear()[entry] / precision + stream.normal() / std::sqrt(precision);
+        Interval const interval = factors_.interval(block_.variable, entry);
+        if (interval.is_bounded()) {
+            // A flat prior with an open end says nothing: the entry stays where it is.
+            TruncatedNormal const prior(precision, priors_.linear()[entry], interval);
+            if (prior.is_proper()) values_[entry] = stream.truncated(prior);
+        } else if (precision > 0) {
+            values_[entry] = priors_.linear()[entry] / precision + stream.normal() / std::sqrt(precision);
+        }
     }
     for (Chained& chained : chained_) follow(chained, stream);
 }

@@ -10,6 +10,7 @@
 
 #include "replica.hpp"
 #include "scales.hpp"
+#include "truncated_normal.hpp"
 
 namespace bam {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 class Zeros final : public NormalSource {
   public:
     double normal() override { return 0; }
+    double truncated(TruncatedNormal const& density) override { return density.mode(); }
 };
 
 double largest(std::vector<double> const& values) {
@@ -44,7 +46,8 @@ AscentPass Replica::ascend() {
         samplers_[b]->draw(zeros);
         for (std::size_t e = 0; e < present.size(); ++e) {
             double const move = std::abs(state_.values[v][e] - present[e]) * std::sqrt(samplers_[b]->curvature()[e]);
-            pass.largest_move = std::max(pass.largest_move, move / (1 - options_.relaxation));
+            double const relaxation = factors_.interval(v, e).is_bounded() ? 0 : options_.relaxation;
+            pass.largest_move = std::max(pass.largest_move, move / (1 - relaxation));
         }
         finish();
         require_rise(before, plan.layout.variables[v].name);
@@ -57,6 +60,7 @@ AscentPass Replica::ascend() {
         require_rise(before, "the missing cells of an output");
     }
     for (std::size_t k = 0; k < orbits_.size() && options_.moves_orbits; ++k) {
+        if (!orbits_[k]) continue;
         OrbitPlan const& orbit = plan.orbits[k];
         double const before = log_joint_;
         if (!orbits_[k]->maximise() && !pass.without_mode) pass.without_mode = NoMode{orbit.first, 0, 0, orbit.second};
@@ -101,12 +105,21 @@ double Replica::rounding() const {
     return 1e-10 * result + steps * of_residuals;
 }
 
+bool Replica::is_at_end(std::uint32_t variable, std::size_t entry) const {
+    Interval const interval = factors_.interval(variable, entry);
+    double const value = state_.values[variable][entry];
+    return value == interval.low || value == interval.high;
+}
+
 std::vector<std::vector<double>> Replica::conditional_sds() const {
     std::vector<std::vector<double>> sds = scale_sds_;
     for (std::size_t b = 0; b < samplers_.size(); ++b) {
-        for (double const precision : samplers_[b]->curvature())
-            sds[problem_.plan.blocks[b].variable].push_back(precision > 0 ? 1 / std::sqrt(precision)
-                                                                          : std::numeric_limits<double>::quiet_NaN());
+        std::uint32_t const v = problem_.plan.blocks[b].variable;
+        std::vector<double> const& curvature = samplers_[b]->curvature();
+        for (std::size_t e = 0; e < curvature.size(); ++e) {
+            bool const has_one = curvature[e] > 0 && !is_at_end(v, e);
+            sds[v].push_back(has_one ? 1 / std::sqrt(curvature[e]) : std::numeric_limits<double>::quiet_NaN());
+        }
     }
     return sds;
 }

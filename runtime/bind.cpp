@@ -116,13 +116,18 @@ class Binder {
     Diagnostics& diagnostics_;
     Bound bound_;
     std::vector<Where> where_;  ///< [row]
+    RowsBefore before_;         ///< [row]; empty until rows have their places
 };
 
 void Binder::place_rows() {
     where_.resize(table_.rows());
+    before_.assign(table_.rows(), no_row);
     for (std::size_t step = 0; step < bound_.grid.steps; ++step)
-        for (std::size_t sequence = 0; sequence < bound_.grid.lanes(step); ++sequence)
-            where_[bound_.rows[bound_.grid.cell(sequence, step)]] = {sequence, step};
+        for (std::size_t sequence = 0; sequence < bound_.grid.lanes(step); ++sequence) {
+            std::size_t const row = bound_.rows[bound_.grid.cell(sequence, step)];
+            where_[row] = {sequence, step};
+            if (step > 0) before_[row] = bound_.rows[bound_.grid.cell(sequence, step - 1)];
+        }
 }
 
 std::size_t Binder::entry_of(Extent extent, std::size_t row) const {
@@ -147,7 +152,7 @@ void Binder::read(std::size_t v, bool is_arranged) {
         Learnt& learnt = bound_.learnt[v][component];
         if (options_.learnt != nullptr) learnt = options_.learnt->at(v).at(component);
         if (options_.outputs_may_be_absent && is_output(v) && !is_in_table(expression)) continue;
-        auto const column = evaluate(expression, table_, learnt, diagnostics_);
+        auto const column = evaluate(expression, table_, learnt, diagnostics_, before_);
         if (!column || !is_arranged) continue;
         double* const entries = bound_.data[v].data() + component * size;
         store(variable, component, *column, entries, conflicts);

@@ -90,7 +90,7 @@ void CarryMap::refuse_flat(Problem const& problem, Diagnostics& diagnostics) con
     auto const has_prior = [&](std::uint32_t v, std::size_t entry) {
         for (std::size_t f = 0; f < layout.factors.size(); ++f) {
             FactorLayout const& factor = layout.factors[f];
-            if (factor.target != v || factor.is_flat()) continue;
+            if (factor.target != v || !factor.is_proper()) continue;
             if (problem.masks[f].empty() || problem.masks[f][entry] > 0) return true;
         }
         for (ScaleLayout const& scale : layout.scales) {

@@ -40,7 +40,8 @@ class Certifier {
             for (std::size_t a = 0; a < problem_.augmented.size(); ++a)
                 if (!problem_.augmented[a].empty()) try_missing(a, start);
             for (ScaleLayout const& scale : layout_.scales) try_scale(scale, start);
-            for (OrbitPlan const& orbit : problem_.plan.orbits) try_orbit(orbit, start);
+            for (OrbitPlan const& orbit : problem_.plan.orbits)
+                if (orbit.is_moved) try_orbit(orbit, start);
             replica_.set_state(start);
         }
         return checks_.take();

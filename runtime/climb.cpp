@@ -82,6 +82,12 @@ std::string factors_json(MeanField const& field, Recorder const& recorder) {
                             Json factor{{"entries", std::move(entries)},
                                         {"mean", std::move(means)},
                                         {"covariance", matrix(covariance_of(group, here, covariances))}};
+                            std::size_t const first = group.front() * covariances.size + here;
+                            if (TruncatedFactor const* const cut = posterior.truncated_at(block.variable, first))
+                                factor["truncated"] = {{"low", number(cut->density.interval().low)},
+                                                       {"high", number(cut->density.interval().high)},
+                                                       {"precision", number(cut->density.precision())},
+                                                       {"precision_times_mean", number(cut->density.linear())}};
                             if (before) factor["covariance_with_previous"] = matrix(earlier_of(group, here, covariances));
                             factors.push_back(std::move(factor));
                         });

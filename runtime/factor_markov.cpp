@@ -11,16 +11,17 @@ namespace {
 ///     V[t+1, t] = -V[t+1] G,     V[t] = inv(L[t] L[t]') + G' V[t+1] G.
 class MarkovUpdate : public FactorUpdate {
   public:
-    MarkovUpdate(UpdateContext const& context, BlockPlan const& block) : block_(block), factors_(context, block.variable) {}
+    MarkovUpdate(UpdateContext const& context, BlockPlan const& block)
+        : block_(block), posterior_(context.posterior), factors_(context, block.variable) {}
 
     double update() override {
         factors_.differentiate();
-        double rise = -entropy(block_, factors_.variable, factors_.grid, factors_.covariances);
+        double rise = -entropy(block_, factors_.variable, factors_.grid, posterior_);
         for (auto const& group : block_.groups) {
             std::size_t const lanes = factors_.variable.extent == Extent::Cell ? factors_.grid.sequences : 1;
             for (std::size_t lane = 0; lane < lanes; ++lane) rise += update_path(group, lane);
         }
-        return rise + entropy(block_, factors_.variable, factors_.grid, factors_.covariances);
+        return rise + entropy(block_, factors_.variable, factors_.grid, posterior_);
     }
 
   private:
@@ -101,6 +102,7 @@ class MarkovUpdate : public FactorUpdate {
     }
 
     BlockPlan const& block_;
+    Posterior const& posterior_;
     GaussianFactors factors_;
 };
 

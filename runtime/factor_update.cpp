@@ -22,6 +22,7 @@ GaussianFactors::GaussianFactors(UpdateContext const& context, std::uint32_t v, 
       grid(context.problem.bound.grid),
       means(context.posterior.state.values[v]),
       covariances(context.posterior.covariances[v]),
+      truncated(context.posterior.truncated[v]),
       gradient(make_gradient(covariances)),
       index_of_variable_(v) {
     for (std::uint32_t f : factors) {
@@ -81,6 +82,8 @@ Eigen::VectorXd GaussianFactors::slope(std::vector<std::uint32_t> const& group, 
 }
 
 GaussianFactors::Step GaussianFactors::step(std::vector<std::uint32_t> const& group, std::size_t index) {
+    std::size_t const first = group.front() * covariances.size + index;
+    if (!truncated.empty() && truncated[first].density.interval().is_bounded()) return step_truncated(group.front(), index);
     auto const d = static_cast<Eigen::Index>(group.size());
     Eigen::MatrixXd const precision = this->precision(group, index);
     Eigen::VectorXd const slope = this->slope(group, index);
@@ -101,6 +104,27 @@ GaussianFactors::Step GaussianFactors::step(std::vector<std::uint32_t> const& gr
         means[a * covariances.size + index] += move(i);
         for (Eigen::Index j = 0; j <= i; ++j) covariances.at(a, group[static_cast<std::size_t>(j)])[index] = covariance(i, j);
     }
+    return step;
+}
+
+GaussianFactors::Step GaussianFactors::step_truncated(std::uint32_t component, std::size_t index) {
+    std::size_t const entry = component * covariances.size + index;
+    TruncatedFactor& factor = truncated[entry];
+    double& mean = means[entry];
+    double& variance = covariances.at(component, component)[index];
+    double const precision = gradient.same[covariances.pair[component * covariances.components + component] * covariances.size + index];
+    double const slope = gradient.mean[entry];
+    TruncatedNormal const density(precision, precision * mean - 0.5 * slope, factor.density.interval());
+    if (!density.is_proper()) return {0, false};
+    TruncatedNormal::Moments const moments = density.moments();
+    double const move = moments.mean - mean;
+    double const old_entropy = variance > 0 ? factor.entropy : -HUGE_VAL;
+    Step step;
+    // F(m', V') - F(m, V) = slope (m' - m) + precision ((m' - m)^2 + V' - V), whatever the two densities are.
+    step.rise = -0.5 * (slope * move + precision * (move * move + moments.variance - variance)) + moments.entropy - old_entropy;
+    factor = {density, moments.entropy, moments.log_integral};
+    mean = moments.mean;
+    variance = moments.variance;
     return step;
 }
 

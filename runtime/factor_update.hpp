@@ -52,12 +52,13 @@ std::unique_ptr<FactorUpdate> make_output_update(UpdateContext const& context, s
 /// Along a symmetry of the likelihood; null where a block of it is not drawn jointly.
 std::unique_ptr<FactorUpdate> make_orbit_update(UpdateContext const& context, OrbitPlan const& orbit);
 
-/// The Gaussian factors of one variable, with the derivatives of F that move them.
+/// The Gaussian factors of one variable, some of them truncated, with the derivatives of F that move them.
 struct GaussianFactors {
     Variable const& variable;
     Grid const& grid;
     std::vector<double>& means;  ///< [component][extent]
     Covariances& covariances;
+    std::vector<TruncatedFactor>& truncated;  ///< Posterior::truncated
     std::vector<std::unique_ptr<AdjointRunner>> runners;
     Gradient gradient;
 
@@ -83,6 +84,8 @@ struct GaussianFactors {
     [[noreturn]] void fail() const;
 
   private:
+    /// Of an entry whose prior is truncated the optimum is the normal with that precision and linear term, in the interval.
+    Step step_truncated(std::uint32_t component, std::size_t index);
     void add_runner(UpdateContext const& context, Pass const& pass, std::vector<WeightedOutput> outputs);
     std::uint32_t index_of_variable_;
 };

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "spread.hpp"
+#include "truncated_normal.hpp"
 
 namespace bam {
 namespace {
@@ -81,8 +82,45 @@ Factors::Factors(Plan const& plan, Bound const& bound, State const& state, std::
     covariance_precisions_.resize(layout.factors.size());
     scores_.resize(layout.factors.size());
     learnt_parts_.resize(layout.factors.size());
+    intervals_.resize(layout.variables.size());
+    log_truncations_.assign(layout.factors.size(), 0.0);
     for (std::size_t f = 0; f < layout.factors.size(); ++f) lay_out(f);
     refresh();
+    for (std::size_t f = 0; f < layout.factors.size(); ++f)
+        if (layout.factors[f].interval.is_bounded()) truncate(f);
+}
+
+void Factors::truncate(std::size_t f) {
+    FactorLayout const& factor = plan_.layout.factors[f];
+    Variable const& target = plan_.layout.variables[factor.target];
+    Grid const& grid = bound_.grid;
+    std::size_t const size = grid.size(target.extent);
+    std::vector<Interval>& intervals = intervals_[factor.target];
+    if (intervals.empty()) intervals.resize(target.components * size);
+    auto const is_that_of_target = [&](BlockPlan const& block) { return block.variable == factor.target; };
+    BlockPlan const& block = *std::find_if(plan_.blocks.begin(), plan_.blocks.end(), is_that_of_target);
+    PriorPlan const& prior =
+        *std::find_if(block.priors.begin(), block.priors.end(), [&](PriorPlan const& candidate) { return candidate.factor == f; });
+    PassRunner runner(prior.pass, {plan_.layout, bound_, state_, weights_});
+    runner.begin();
+    for (Chunk const& chunk : runner.chunks()) {
+        runner.run(chunk);
+        std::size_t i = 0;
+        grid.for_each(target.extent, chunk.first_step, chunk.last_step, [&](std::size_t index, std::size_t sequence, std::size_t step) {
+            for (std::size_t c = 0; c < target.components; ++c) {
+                if (mask(f, c, index) == 0) continue;
+                intervals[c * size + index] = factor.interval;
+                std::uint32_t const reg = prior.means[c];
+                double const mean = reg == no_register ? 0 : runner.at(reg)[runner.is_one(reg) ? 0 : i];
+                double const p = precision(f, c, sequence, step);
+                if (p > 0)
+                    log_truncations_[f] -= TruncatedNormal(p, p * mean, factor.interval).log_share();
+                else if (factor.interval.is_finite())
+                    log_truncations_[f] -= std::log(factor.interval.high - factor.interval.low);
+            }
+            ++i;
+        });
+    }
 }
 
 void Factors::lay_out(std::size_t f) {
@@ -341,9 +379,9 @@ double Factors::quadratic(std::size_t f) const {
 
 double Factors::log_density(std::size_t f) const {
     FactorLayout const& factor = plan_.layout.factors[f];
-    if (factor.is_flat()) return 0;
+    if (factor.is_flat()) return log_truncations_[f];
     Score const& score = scores_[f];
-    double sum = score.log_constant - 0.5 * quadratic(f);
+    double sum = score.log_constant + log_truncations_[f] - 0.5 * quadratic(f);
     for (std::size_t k = 0; k < score.parts.size(); ++k) {
         SpreadLayout const& part = factor.spread[learnt_parts_[f][k]];
         std::vector<double> const& counts = score.parts[k].counts;

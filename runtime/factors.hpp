@@ -40,6 +40,15 @@ class Factors {
     /// The same, of the parts that are not learnt.
     double known_precision(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
 
+    /// Where the entries of a variable lie, [component][extent]; empty where no prior says anything of it.
+    std::vector<Interval> const& intervals(std::uint32_t variable) const { return intervals_[variable]; }
+    Interval interval(std::uint32_t variable, std::size_t entry) const {
+        return intervals_[variable].empty() ? Interval{} : intervals_[variable][entry];
+    }
+    /// What log_density() has of a truncated prior besides its normals: minus the logarithms of the shares that lie in the intervals, or,
+    /// where it is flat, of their widths. 0 of any other factor, and of an interval with one end that has no integral.
+    double log_truncation(std::size_t factor) const { return log_truncations_[factor]; }
+
     /// The parts of the factor's spread that are learnt.
     std::vector<std::uint32_t> const& learnt_parts(std::size_t factor) const { return learnt_parts_[factor]; }
     /// Entry of a part's variable that a cell has: [component][extent of the variable].
@@ -77,6 +86,8 @@ class Factors {
     };
     Sums const& sums_of(ScaleUse const& use) const;
     void lay_out(std::size_t factor);
+    /// Fills intervals_ and log_truncations_ of what a truncated prior speaks of.
+    void truncate(std::size_t factor);
     void gather(std::size_t factor, std::size_t learnt);
     /// Calls visit(component, index, sequence, step) for the cells of the factor's target.
     template <class Visit>
@@ -95,7 +106,9 @@ class Factors {
     std::vector<std::unique_ptr<PassRunner>> runners_;
     std::vector<Score> scores_;
     std::vector<std::vector<std::uint32_t>> learnt_parts_;
-    bool is_fresh_ = false;  ///< refresh() has run once
+    std::vector<std::vector<Interval>> intervals_;  ///< per variable
+    std::vector<double> log_truncations_;           ///< per factor
+    bool is_fresh_ = false;                         ///< refresh() has run once
 };
 
 }  // namespace bam

@@ -312,6 +312,11 @@ void run_map(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions cons
 
     mode.sds.resize(parts.run.columns.size());
     recorder.record_entries(best.sds, mode.sds.data());
+    for (std::size_t k = 0; k < parts.run.columns.size(); ++k) {
+        Recorder::Source const source = recorder.source(k);
+        if (source.term == nullptr && replica.is_at_end(source.variable, source.offset))
+            mode.at_ends.push_back(label_name(parts.run.columns[k]));
+    }
     parts.mode = std::move(mode);
 }
 

@@ -24,6 +24,7 @@ class JointSampler : public BlockSampler {
           block_(context.block),
           variable_(context.plan.layout.variables[context.block.variable]),
           values_(context.state.values[context.block.variable]),
+          intervals_(context.factors.intervals(context.block.variable)),
           priors_(context.plan, context.block, context.inputs, context.factors),
           equations_(context.block, context.inputs, context.factors),
           relaxation_(context.relaxation) {
@@ -49,7 +50,11 @@ class JointSampler : public BlockSampler {
                 continue;
             }
             for (std::size_t i = 0; i < components.size(); ++i) present_(static_cast<Eigen::Index>(i)) = values_[components[i]];
-            if (!draw_normal(precision, linear, present_, relaxation_, normals)) fail(g);
+            // Entries of a truncated block are groups of their own.
+            bool const is_truncated = !intervals_.empty() && intervals_[components.front()].is_bounded();
+            bool const is_drawn = is_truncated ? draw_truncated(precision(0, 0), linear(0), intervals_[components.front()], normals)
+                                               : draw_normal(precision, linear, present_, relaxation_, normals);
+            if (!is_drawn) fail(g);
             for (std::size_t i = 0; i < components.size(); ++i) values_[components[i]] = linear(static_cast<Eigen::Index>(i));
         }
     }
@@ -84,6 +89,7 @@ class JointSampler : public BlockSampler {
     BlockPlan const& block_;
     Variable const& variable_;
     std::vector<double>& values_;
+    std::vector<Interval> const& intervals_;
     Priors priors_;
     NormalEquations equations_;
     Relaxation relaxation_;
@@ -103,6 +109,7 @@ class SpreadSampler : public BlockSampler {
           size_(grid_.size(variable_.extent)),
           factors_(context.factors),
           values_(context.state.values[context.block.variable]),
+          intervals_(context.factors.intervals(context.block.variable)),
           priors_(context.plan, context.block, context.inputs, context.factors),
           relaxation_(context.relaxation),
           first_(first_index(variable_, grid_)) {
@@ -185,7 +192,11 @@ class SpreadSampler : public BlockSampler {
         gather(g, index);
         for (Eigen::Index i = 0; i < d; ++i) note_curvature(components[static_cast<std::size_t>(i)] * size_ + index, precision(i, i));
         for (Eigen::Index i = 0; i < d; ++i) present_(i) = values_[components[static_cast<std::size_t>(i)] * size_ + index];
-        if (!draw_normal(precision, linear, present_.head(d), relaxation_, normals)) {
+        std::size_t const first = components.front() * size_ + index;
+        bool const is_truncated = !intervals_.empty() && intervals_[first].is_bounded();
+        bool const is_drawn = is_truncated ? draw_truncated(precision(0, 0), linear(0), intervals_[first], normals)
+                                           : draw_normal(precision, linear, present_.head(d), relaxation_, normals);
+        if (!is_drawn) {
             gather(g, index);  // the factor stands where the precision was
             fail(context_, components, precision);
         }
@@ -210,6 +221,7 @@ class SpreadSampler : public BlockSampler {
     std::size_t size_;
     Factors const& factors_;
     std::vector<double>& values_;
+    std::vector<Interval> const& intervals_;
     Priors priors_;
     Relaxation relaxation_;
     std::size_t first_;  ///< index that exists

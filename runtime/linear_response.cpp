@@ -180,7 +180,7 @@ class Responses {
         if (target.kind == Kind::None) return none;
         field.set_posterior(optimum_);
         double const before = mean(field, target);
-        double const sd = factor_sd(field, target, before);
+        double const sd = factor_sd(field, target, before, own);
         if (sd == 0 && own == 0) return 0;
         if (!(sd > 0)) return none;
         // A product of factors that are all near 0 hardly moves with any one of them: what it varies by is of second order.
@@ -204,10 +204,15 @@ class Responses {
     }
 
     /// An sd to measure tilts by: of the sum of the variances that the factors bring alone, the response of E[g] to one update of each.
-    double factor_sd(MeanField& field, Target const& target, double before) const {
+    double factor_sd(MeanField& field, Target const& target, double before, double own) const {
         if (target.kind == Kind::Scale) return field.posterior().scales[target.index][target.offset].sd_of_log;
         double variance = 0;
-        double const epsilon = 1;  // E[g] is linear in the means of one factor: any ε will do
+        // E[g] is linear in the means of one factor, so any ε will do; but the mean of a truncated factor moves in proportion to small ones
+        // only.
+        auto const& truncated = optimum_.truncated;
+        bool const is_gaussian =
+            std::all_of(truncated.begin(), truncated.end(), [](auto const& of_variable) { return of_variable.empty(); });
+        double const epsilon = is_gaussian || !(own > 0) ? 1 : relative_tilt / own;
         for (std::size_t f = 0; f < problem_.plan.blocks.size(); ++f) {
             tilt(field, target, epsilon);
             if (!field.is_number(f)) field.update(f);

@@ -21,7 +21,7 @@ constexpr double smaller = 0.99;
 /// All that an ascent moves as one vector, in which scales are logarithms.
 class Coordinates {
   public:
-    explicit Coordinates(Layout const& layout) : layout_(layout) {}
+    Coordinates(Layout const& layout, Factors const& factors) : layout_(layout), factors_(factors) {}
 
     Eigen::VectorXd of(State const& state) const {
         Eigen::VectorXd x(size(state));
@@ -30,8 +30,11 @@ class Coordinates {
         });
         return x;
     }
+    /// What lies beyond an end of a truncated prior comes to lie at it.
     void put(Eigen::VectorXd const& x, State& state) const {
-        visit(state, [&](std::uint32_t v, std::size_t e, Eigen::Index k) { state.values[v][e] = is_scale(v) ? std::exp(x(k)) : x(k); });
+        visit(state, [&](std::uint32_t v, std::size_t e, Eigen::Index k) {
+            state.values[v][e] = is_scale(v) ? std::exp(x(k)) : factors_.interval(v, e).nearest(x(k));
+        });
     }
     /// 1 / sd of each coordinate given the others; 0 where there is none.
     Eigen::VectorXd weights(State const& state, std::vector<std::vector<double>> const& sds) const {
@@ -58,6 +61,7 @@ class Coordinates {
     }
 
     Layout const& layout_;
+    Factors const& factors_;
 };
 
 /// Anderson's extrapolation (1965; type II of Walker and Ni 2011): of the last points x with their passes to F(x), the combination whose
@@ -99,7 +103,7 @@ class Extrapolation {
 class Climber {
   public:
     Climber(Replica& replica, AscentOptions const& options, Layout const& layout)
-        : replica_(replica), options_(options), coordinates_(layout) {}
+        : replica_(replica), options_(options), coordinates_(layout, replica.factors()) {}
 
     Ascent run(std::stop_token const& stop) {
         Ascent ascent;

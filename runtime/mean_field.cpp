@@ -25,6 +25,7 @@ Posterior make_posterior(Problem const& problem) {
     posterior.covariances = make_covariances(problem.plan, problem.bound.grid, drawn_outputs(problem));
     for (ScaleLayout const& scale : problem.plan.layout.scales)
         posterior.scales.emplace_back(posterior.state.values[scale.variable].size());
+    posterior.truncated.resize(problem.plan.layout.variables.size());
     return posterior;
 }
 
@@ -59,6 +60,10 @@ MeanField::MeanField(Problem const& problem, ExpectationPlan const& expectations
         for (ScaleUse const& use : problem.plan.layout.scales[s].uses)
             for (std::size_t e = 0; e < counts_[s].size(); ++e) counts_[s][e] += factors_.counts(use)[e];
     }
+    for (std::uint32_t v = 0; v < posterior_.truncated.size(); ++v) {
+        for (Interval const& interval : factors_.intervals(v))
+            posterior_.truncated[v].push_back({TruncatedNormal(1, interval.nearest(0), interval), 0, 0});
+    }
     UpdateContext const context{problem, expectations, inputs(), expected_, posterior_, tilts_};
     for (BlockPlan const& block : problem.plan.blocks) {
         switch (block.method) {
@@ -75,7 +80,7 @@ MeanField::MeanField(Problem const& problem, ExpectationPlan const& expectations
     for (OrbitPlan const& orbit : problem.plan.orbits) {
         bool const is_of_numbers =
             problem.plan.layout.variables[orbit.first].learnt_from || problem.plan.layout.variables[orbit.second].learnt_from;
-        auto update = moves_orbits && !is_of_numbers ? make_orbit_update(context, orbit) : nullptr;
+        auto update = moves_orbits && orbit.is_moved && !is_of_numbers ? make_orbit_update(context, orbit) : nullptr;
         if (update) orbits_.push_back(std::move(update));
     }
 }
@@ -124,6 +129,7 @@ void MeanField::set_posterior(Posterior const& posterior) {
         std::copy(posterior.covariances[v].before.begin(), posterior.covariances[v].before.end(), posterior_.covariances[v].before.begin());
     }
     posterior_.scales = posterior.scales;
+    posterior_.truncated = posterior.truncated;
     for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f) expected_.refresh(f);
 }
 
@@ -329,12 +335,12 @@ double MeanField::elbo() {
     Plan const& plan = problem_.plan;
     double total = 0;
     for (std::size_t f = 0; f < plan.layout.factors.size(); ++f)
-        if (!expected_.is_flat(f)) total += expected_.constant(f) - 0.5 * expected_.quadratic(f);
+        total += factors_.log_truncation(f) + (expected_.is_flat(f) ? 0 : expected_.constant(f) - 0.5 * expected_.quadratic(f));
     // E[log prior - log q] of a scale; what its cells have of E[log precision] is in q as well and cancels.
     for (std::vector<ScaleFactor> const& scales : posterior_.scales)
         for (ScaleFactor const& factor : scales) total += factor.log_normaliser + 0.5 * factor.precision * factor.squares;
     for (BlockPlan const& block : plan.blocks) {
-        total += entropy(block, plan.layout.variables[block.variable], problem_.bound.grid, posterior_.covariances[block.variable]);
+        total += entropy(block, plan.layout.variables[block.variable], problem_.bound.grid, posterior_);
     }
     for (std::size_t k : lagged_) {
         Covariances const& covariances = posterior_.covariances[plan.lagged_outputs[k].variable];

@@ -85,6 +85,7 @@ std::string to_json(Mode const& mode, std::string_view run) {
                  {"chosen", mode.chosen + 1},
                  {"seconds", mode.seconds},
                  {"unbounded", mode.unbounded},
+                 {"at_ends", mode.at_ends},
                  {"conditional_sd", std::move(sds)}});
 }
 
@@ -107,6 +108,7 @@ std::optional<Mode> read_mode(std::string_view text, std::string_view run, std::
         mode.chosen = json.at("chosen").get<std::size_t>() - 1;
         json.at("seconds").get_to(mode.seconds);
         json.at("unbounded").get_to(mode.unbounded);
+        json.at("at_ends").get_to(mode.at_ends);
         for (Json const& sd : json.at("conditional_sd")) mode.sds.push_back(to_number(sd));
         if (mode.chosen >= mode.starts.size()) return refuse("map.json is not as bam wrote it");
         return mode;
@@ -136,6 +138,9 @@ Verdict judge(Mode const& mode) {
         verdict.sentences.push_back(
             fmt::format("Where {} goes to 0 the density has no bound: this mode is a local one.{}", first_few(mode.unbounded), from));
     }
+    if (!mode.at_ends.empty())
+        verdict.sentences.push_back(fmt::format("At an end of {} interval, beyond which the density would rise: {}. There is no sd there.",
+                                                mode.at_ends.size() == 1 ? "its" : "their", first_few(mode.at_ends)));
     verdict.sentences.emplace_back("It is one point. sd|rest is the spread of a number with all others held there, no posterior sd.");
     if (!verdict.is_converged && best.ending == Ending::PassLimit)
         verdict.advice.push_back(fmt::format("more passes, `--max-passes {}`", 10 * best.passes));

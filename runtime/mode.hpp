@@ -23,7 +23,8 @@ struct Mode {
     double seconds = 0;      ///< all starts
     /// Learnt spreads of priors whose own priors let them go to 0, where the density has no bound: any mode is a local one.
     std::vector<std::string> unbounded;
-    std::vector<double> sds;  ///< per column of the run: of the entry given everything else; NaN of what is no parameter
+    std::vector<std::string> at_ends;  ///< entries at an end of their prior's interval: the density would rise beyond it
+    std::vector<double> sds;  ///< per column of the run: of the entry given everything else; NaN of what is no parameter or at an end
 };
 
 /// Mode::unbounded of a model.

@@ -31,6 +31,7 @@ double apply(ColumnOp op, double left, double right) {
         case ColumnOp::Number:
         case ColumnOp::Column:
         case ColumnOp::Standardize:
+        case ColumnOp::Difference:
         case ColumnOp::Text: break;
     }
     throw std::logic_error("a column expression has no such operation");

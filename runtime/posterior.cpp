@@ -98,6 +98,11 @@ double log_factor_density(BlockPlan const& block, Variable const& variable, Grid
         bool const is_there =
             !step || (variable.extent == Extent::Time ? here == *step : here >= grid.offsets[*step] && here < grid.offsets[*step + 1]);
         if (!is_there) return;
+        std::size_t const first = group.front() * covariances.size + here;
+        if (TruncatedFactor const* const factor = posterior.truncated_at(block.variable, first)) {
+            sum += factor->log_density(values[first]);
+            return;
+        }
         Given const of = given(group, here, before, posterior.state.values[block.variable], covariances, values);
         Eigen::VectorXd deviation = -of.mean;
         for (Eigen::Index i = 0; i < deviation.size(); ++i)
@@ -113,6 +118,11 @@ void draw_factor(BlockPlan const& block, Variable const& variable, Grid const& g
                  std::vector<double>& values) {
     Covariances const& covariances = posterior.covariances[block.variable];
     for_each_system(block, variable, grid, [&](auto const& group, std::size_t here, std::optional<std::size_t> before) {
+        std::size_t const first = group.front() * covariances.size + here;
+        if (TruncatedFactor const* const factor = posterior.truncated_at(block.variable, first)) {
+            values[first] = normals.truncated(factor->density);
+            return;
+        }
         Given const of = given(group, here, before, posterior.state.values[block.variable], covariances, values);
         Eigen::VectorXd draw(of.mean.size());
         for (Eigen::Index i = 0; i < draw.size(); ++i) draw(i) = normals.normal();
@@ -121,10 +131,15 @@ void draw_factor(BlockPlan const& block, Variable const& variable, Grid const& g
     });
 }
 
-double entropy(BlockPlan const& block, Variable const& variable, Grid const& grid, Covariances const& covariances) {
+double entropy(BlockPlan const& block, Variable const& variable, Grid const& grid, Posterior const& posterior) {
+    Covariances const& covariances = posterior.covariances[block.variable];
     double sum = 0;
     if (variable.learnt_from) return sum;
     for_each_system(block, variable, grid, [&](auto const& group, std::size_t here, std::optional<std::size_t> before) {
+        if (TruncatedFactor const* const factor = posterior.truncated_at(block.variable, group.front() * covariances.size + here)) {
+            sum += covariances.at(group.front(), group.front())[here] > 0 ? factor->entropy : -HUGE_VAL;
+            return;
+        }
         sum += 0.5 * (log_determinant(given_before(group, here, before, covariances).covariance) +
                       static_cast<double>(group.size()) * (1 + std::log(2 * std::numbers::pi)));
     });

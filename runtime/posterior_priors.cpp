@@ -293,19 +293,57 @@ class Writer {
         return Eigen::LLT<Eigen::MatrixXd>(written).info() == Eigen::Success ? rows : std::vector<std::string>{};
     }
 
+    static double floor_of_sd(Moments const& m) { return m.sd > 0 ? m.sd : 1e-6 * std::max(1.0, std::abs(m.mean)); }
+
+    bool is_that_of(FactorLayout const& factor, Variable const& variable) const { return &layout_.variables[factor.target] == &variable; }
+
+    bool is_truncated(Variable const& variable) const {
+        return std::any_of(layout_.factors.begin(), layout_.factors.end(),
+                           [&](FactorLayout const& factor) { return is_that_of(factor, variable) && factor.interval.is_bounded(); });
+    }
+
+    /// That of the last statement that speaks of the entry.
+    Interval interval_of(Variable const& variable, Group const& group, std::size_t component) const {
+        Interval interval;
+        for (FactorLayout const& factor : layout_.factors) {
+            FactorRegion const& region = factor.region;
+            std::size_t const step = group.step.empty() ? region.first_step : static_cast<std::size_t>(std::stoull(group.step));
+            bool const speaks = is_that_of(factor, variable) && (region.components.empty() || region.components[component]) &&
+                                step >= region.first_step && step <= region.last_step &&
+                                (!region.sequence || *region.sequence == group.sequence);
+            if (speaks) interval = factor.interval;
+        }
+        return interval;
+    }
+
+    /// A statement for each entry, in the interval that it has.
+    void write_truncated(Variable const& variable, Group const& group) {
+        auto const dims = labelled_dims(variable);
+        for (std::size_t c = 0; c < group.entries.size(); ++c) {
+            std::vector<std::string> labels(dims.size());
+            for (std::size_t d = dims.size(), rest = c; d-- > 0; rest /= variable.shape[d])
+                labels[d] = index_of(dims[d], rest % variable.shape[d]);
+            Moments const& m = group.entries[c].moments;
+            std::string const interval = to_text(interval_of(variable, group, c));
+            note_entry(group.entries[c], false);
+            statement(fmt::format("{} ~ normal({}, {}){}{}", target(variable, group, labels), number(m.mean), number(floor_of_sd(m)),
+                                  interval, interval.empty() ? "" : "  # the interval cuts it once more"));
+        }
+    }
+
     void write_block(Variable const& variable, Group const& group) {
         std::size_t const row = variable.shape.empty() ? 1 : variable.shape.back();
         auto const dims = labelled_dims(variable);
+        if (is_truncated(variable)) return write_truncated(variable, group);
         std::vector<std::vector<std::string>> covariances;
         for (std::size_t first = 0; first < group.entries.size(); first += row) covariances.push_back(covariance(group, first, row));
         // A block whose rows have a covariance has one for all of them: entries are then drawn a row at a time.
         bool const has_rows = std::all_of(covariances.begin(), covariances.end(), [](auto const& rows) { return !rows.empty(); });
         if (!has_rows) {
-            auto const floor = [](Moments const& m) { return m.sd > 0 ? m.sd : 1e-6 * std::max(1.0, std::abs(m.mean)); };
             for (Entry const& entry : group.entries) note_entry(entry, false);
             statement(fmt::format("{} ~ normal({}, {})", target(variable, group),
                                   list(variable, [&](std::size_t c) { return group.entries[c].moments.mean; }),
-                                  list(variable, [&](std::size_t c) { return floor(group.entries[c].moments); })));
+                                  list(variable, [&](std::size_t c) { return floor_of_sd(group.entries[c].moments); })));
             return;
         }
         for (std::size_t r = 0; r < covariances.size(); ++r) {

@@ -23,6 +23,10 @@ PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.prob
                 places.push_back(component * covariances.size + here);
                 if (before) previous.push_back(component * covariances.size + *before);
             }
+            if (TruncatedFactor const* const factor = posterior_.truncated_at(block.variable, places.front())) {
+                blocks_.back().systems.push_back({std::move(places), {}, {}, {}, 0, *factor});
+                return;
+            }
             GivenBefore given = given_before(group, here, before, covariances);
             add_system(blocks_.back(), std::move(places), std::move(previous), std::move(given.covariance), std::move(given.gain));
         });
@@ -57,7 +61,7 @@ PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.prob
 
 void PosteriorSampler::add_system(Block& block, std::vector<std::size_t> places, std::vector<std::size_t> before,
                                   Eigen::MatrixXd covariance, Eigen::MatrixXd gain) {
-    System system{std::move(places), std::move(before), covariance.llt().matrixL(), std::move(gain), 0};
+    System system{std::move(places), std::move(before), covariance.llt().matrixL(), std::move(gain), 0, {}};
     system.log_normaliser =
         system.root.diagonal().array().log().sum() + 0.5 * static_cast<double>(system.root.rows()) * std::log(2 * std::numbers::pi);
     block.systems.push_back(std::move(system));
@@ -74,6 +78,12 @@ double PosteriorSampler::draw(std::uint64_t seed, std::uint64_t index, State& st
         std::vector<double> const& means = posterior_.state.values[block.variable];
         std::vector<double>& values = state.values[block.variable];
         for (System const& system : block.systems) {
+            if (system.truncated) {
+                double& value = values[system.places.front()];
+                value = stream.truncated(system.truncated->density);
+                log_density_of_draw += system.truncated->log_density(value);
+                continue;
+            }
             auto const d = static_cast<Eigen::Index>(system.places.size());
             z.resize(d);
             for (Eigen::Index i = 0; i < d; ++i) z(i) = stream.normal();

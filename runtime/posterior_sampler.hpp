@@ -24,6 +24,7 @@ class PosteriorSampler {
         Eigen::MatrixXd root;                     ///< Cholesky factor of the covariance given the step before
         Eigen::MatrixXd gain;                     ///< regression on the step before
         double log_normaliser = 0;
+        std::optional<TruncatedFactor> truncated;  ///< instead of root and gain
     };
     struct Block {
         std::uint32_t variable = 0;

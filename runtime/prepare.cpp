@@ -18,6 +18,7 @@
 #include "arrange.hpp"
 #include "places.hpp"
 #include "scales.hpp"
+#include "stability.hpp"
 
 namespace bam {
 namespace {
@@ -302,6 +303,7 @@ std::unique_ptr<PreparedTable> prepare(Compiled const& compiled, Source const& t
     plan_sweep(compiled, *layout, *bound, prepared->problem);
     preparer.report_missing_inputs(prepared->problem, *bound);
     if (!options.outputs_may_be_absent) preparer.report_improper_scales(prepared->problem);
+    if (!options.outputs_may_be_absent && !has_error(diagnostics)) warn_unstable(prepared->problem, diagnostics);
     return has_error(diagnostics) ? nullptr : std::move(prepared);
 }
 

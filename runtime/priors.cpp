@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "random.hpp"
+#include "truncated_normal.hpp"
 
 namespace bam {
 
@@ -138,6 +139,13 @@ bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::Vector
     }
     factor.matrixU().solveInPlace(linear);
     return linear.allFinite();
+}
+
+bool draw_truncated(double precision, double& linear, Interval const& interval, NormalSource& normals) {
+    TruncatedNormal const density(precision, linear, interval);
+    if (!density.is_proper()) return false;
+    linear = normals.truncated(density);
+    return true;
 }
 
 }  // namespace bam

@@ -63,4 +63,7 @@ struct Relaxation {
 bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear, Eigen::Ref<Eigen::VectorXd const> present,
                  Relaxation relaxation, NormalSource& normals);
 
+/// The same of one entry whose prior is truncated; plain, since the way to the other side of the mean may leave the interval.
+bool draw_truncated(double precision, double& linear, Interval const& interval, NormalSource& normals);
+
 }  // namespace bam

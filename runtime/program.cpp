@@ -211,7 +211,7 @@ namespace {
 }
 
 /// Why chains cannot be tried on outputs of the model's own making.
-void require_simulation(Prepared::Parts const& parts, std::string_view purpose) {
+void require_simulation(Prepared::Parts const& parts, std::string const& purpose) {
     Problem const& problem = parts.table->problem;
     require_proper_priors(*parts.program, problem, purpose);
     for (std::size_t k = 0; k < problem.augmented.size(); ++k) {

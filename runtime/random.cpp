@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "truncated_normal.hpp"
+
 namespace bam {
 namespace {
 
@@ -204,6 +206,8 @@ double Stream::normal_outside(std::uint64_t word, double magnitude) {
     if (low + (high - low) * uniform() < bell(magnitude)) return with_sign(magnitude, word);
     return normal();
 }
+
+double Stream::truncated(TruncatedNormal const& density) { return density.draw(*this); }
 
 double Stream::exponential() { return -std::log(uniform()); }
 

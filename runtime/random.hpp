@@ -36,11 +36,15 @@ struct ZigguratLayer {
 };
 extern std::array<ZigguratLayer, 256> const ziggurat_layers;
 
+class TruncatedNormal;
+
 /// Where a Gaussian draw takes its standard normals from: a stream, or numbers chosen by someone who wants to see the mean and the spread
 /// of what is drawn.
 class NormalSource {
   public:
     virtual double normal() = 0;
+    /// A number for an entry whose prior is truncated.
+    virtual double truncated(TruncatedNormal const& density) = 0;
 
   protected:
     ~NormalSource() = default;
@@ -73,6 +77,9 @@ class Stream final : public NormalSource {
         }
         return normal_outside(word, magnitude);
     }
+
+    /// TruncatedNormal::draw.
+    double truncated(TruncatedNormal const& density) override;
 
     /// Rate 1.
     double exponential();

@@ -7,6 +7,7 @@
 #include "bind.hpp"
 #include "plan.hpp"
 #include "random.hpp"
+#include "truncated_normal.hpp"
 
 namespace bam {
 
@@ -22,7 +23,15 @@ class RandomLine final : public NormalSource {
         squares_ += z * z;
         return z;
     }
-    /// Sum of the squares of those taken.
+    /// The mean but in the range, there the mode for a length of 0, else a draw.
+    double truncated(TruncatedNormal const& density) override {
+        std::size_t const k = taken_++;
+        if (k < first_ || k >= last_) return density.moments().mean;
+        double const x = length_ == 0 ? density.mode() : density.draw(stream_);
+        squares_ += 2 * density.drop(x);
+        return x;
+    }
+    /// By how much twice the log densities have fallen: the sum of the squares of the normals taken.
     double squares() const { return squares_; }
 
   private:

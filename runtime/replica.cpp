@@ -6,6 +6,7 @@
 
 #include "ancestral.hpp"
 #include "scales.hpp"
+#include "truncated_normal.hpp"
 
 namespace bam {
 namespace {
@@ -35,6 +36,12 @@ double output_sd(Problem const& problem) {
     }
     double const variance = n > 1 ? (squares - sum * sum / n) / (n - 1) : 1;
     return variance > 0 ? std::sqrt(variance) : 1;
+}
+
+double draw_within(Interval const& interval, double mean, double sd, Stream& stream) {
+    if (!interval.is_bounded()) return mean + sd * stream.normal();
+    double const precision = 1 / (sd * sd);
+    return stream.truncated(TruncatedNormal(precision, precision * mean, interval));
 }
 
 }  // namespace
@@ -67,6 +74,10 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
         samplers_.push_back(make_sampler({plan, block, inputs(), factors_, state_, options.draws_rows, options.relaxation}));
     priors_.resize(plan.blocks.size());
     for (OrbitPlan const& orbit : plan.orbits) {
+        if (!orbit.is_moved) {
+            orbits_.push_back(nullptr);
+            continue;
+        }
         for (std::uint32_t variable : {orbit.first, orbit.second}) {
             std::size_t const b = find_block(variable);
             if (!priors_[b]) priors_[b] = std::make_unique<Priors>(plan, plan.blocks[b], inputs(), factors_);
@@ -106,7 +117,7 @@ void Replica::start(std::uint64_t start, bool as_wide) {
             double const precision = priors.precision()[e];
             double const mean = precision > 0 ? priors.linear()[e] / precision : 0;
             double const sd = precision > 1 ? 1 / std::sqrt(precision) : 1;
-            double const draw = mean + sd * stream.normal();
+            double const draw = draw_within(factors_.interval(block.variable, e), mean, sd, stream);
             values[e] = e % size < first ? 0 : draw;
         }
     }
@@ -128,7 +139,7 @@ void Replica::start_from_prior(std::uint64_t start) {
         for (std::size_t e = 0; e < values.size(); ++e) {
             values[e] = 0;
             if (e % size < first) continue;
-            values[e] = stream.normal();
+            values[e] = draw_within(factors_.interval(v, e), 0, 1, stream);
             entries.push_back(e);
         }
         AncestralBlock(problem_, b, std::move(entries), inputs(), factors_, state_).draw(stream);
@@ -148,7 +159,7 @@ void Replica::sweep(std::uint64_t index) {
     if (options_.moves_orbits) {
         for (auto& orbit : orbits_) {
             Stream stream(seed_, chain_, index, unit++);
-            orbit->move(stream);
+            if (orbit) orbit->move(stream);
         }
     }
     factors_.score(inputs());

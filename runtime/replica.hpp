@@ -65,7 +65,10 @@ class Replica {
     /// replaced by a mode. Throws std::logic_error if the log joint falls by more than rounding can explain.
     AscentPass ascend();
     /// Per variable of the layout, [component][extent]: sds of every entry given everything else, as of the last ascend(); empty for data.
+    /// NaN where there is none, as at an end of a truncated prior.
     std::vector<std::vector<double>> conditional_sds() const;
+    /// Whether an entry lies at an end of its prior's interval.
+    bool is_at_end(std::uint32_t variable, std::size_t entry) const;
     /// How far rounding can move log_joint().
     double rounding() const;
 
@@ -77,6 +80,7 @@ class Replica {
     double log_likelihood() const { return log_likelihood_; }
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, state_, factors_.weights()}; }
     Factors& factors() { return factors_; }
+    Factors const& factors() const { return factors_; }
 
     /// Draws one block of the plan and nothing else.
     void sample_block(std::size_t block, NormalSource& normals) { samplers_[block]->draw(normals); }
@@ -100,7 +104,7 @@ class Replica {
     Factors factors_;
     std::vector<std::unique_ptr<BlockSampler>> samplers_;  ///< per block of the plan
     std::vector<std::unique_ptr<Priors>> priors_;          ///< per block of the plan that an orbit moves, else null
-    std::vector<std::unique_ptr<OrbitMoves>> orbits_;
+    std::vector<std::unique_ptr<OrbitMoves>> orbits_;      ///< per orbit of the plan; null where it is not moved
     std::vector<std::unique_ptr<Augmentation>> augmentations_;
     ExactFitWatch exact_fit_;
     double log_joint_ = 0;

@@ -1,5 +1,5 @@
 // The families of scale priors in numbers (math.md, 7. Scales): all that tells one from another. A new family is a row of each function
-// here, and of the table in lang/scale_family.cpp.
+// here, and of the table in lang/families.cpp.
 #pragma once
 
 #include "plan.hpp"

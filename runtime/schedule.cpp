@@ -72,7 +72,8 @@ std::vector<SweepStep> sweep_steps(PreparedTable const& table) {
         for (auto const& group : block.groups)
             steps.push_back({fmt::format("{}({})", method_of(block.method), group.size()), group_name(layout, block.variable, group)});
     for (OrbitPlan const& orbit : plan.orbits)
-        steps.push_back({"orbit-move", fmt::format("{},{}", layout.variables[orbit.first].name, layout.variables[orbit.second].name)});
+        if (orbit.is_moved)
+            steps.push_back({"orbit-move", fmt::format("{},{}", layout.variables[orbit.first].name, layout.variables[orbit.second].name)});
     for (ScaleLayout const& scale : layout.scales) steps.push_back({method_of(scale), name_of(layout, scale.variable, std::nullopt)});
     for (OutputCount const& output : table.outputs)
         steps.push_back({"predictive", fmt::format("{} ({}, {} missing)", output.name, counted(output.observed + output.missing, "cell"),

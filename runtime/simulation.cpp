@@ -35,7 +35,7 @@ std::vector<std::string> find_flat(Problem const& problem) {
             if (e % size < first) continue;
             bool has_prior = false;
             for (std::size_t f = 0; f < layout.factors.size(); ++f)
-                has_prior = has_prior || (layout.factors[f].target == block.variable && !layout.factors[f].is_flat() &&
+                has_prior = has_prior || (layout.factors[f].target == block.variable && layout.factors[f].is_proper() &&
                                           (problem.masks[f].empty() || problem.masks[f][e] > 0));
             is_flat = !has_prior;
         }

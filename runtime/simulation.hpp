@@ -31,8 +31,8 @@ class Simulation {
     /// is then of no use.
     Simulation(Problem& problem, std::uint64_t seed, std::vector<DrawColumn> const& columns, Diagnostics& diagnostics);
 
-    /// The parameters, with the auxiliaries of their scales, and outputs of simulation `number`, which with the seed and the draw is all they
-    /// depend on; `row` has the columns. Returns the parameters.
+    /// The parameters, with the auxiliaries of their scales, and outputs of simulation `number`, which with the seed and the draw is all
+    /// they depend on; `row` has the columns. Returns the parameters.
     State const& draw(std::uint64_t number, double const* row = nullptr);
     /// New outputs of these parameters.
     void draw_outputs(State const& parameters, std::uint64_t number);

@@ -23,6 +23,7 @@ class SweepSampler : public BlockSampler {
           grid_(context.inputs.bound.grid),
           factors_(context.factors),
           values_(context.state.values[context.block.variable]),
+          intervals_(context.factors.intervals(context.block.variable)),
           priors_(context.plan, context.block, context.inputs, context.factors),
           runner_(plan_.pass, context.inputs, {}, has_scan(plan_.pass)),
           components_(context.block.groups.front()),
@@ -286,7 +287,11 @@ class SweepSampler : public BlockSampler {
             note_curvature(components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index, precision_(a, a));
         for (Eigen::Index a = 0; a < d; ++a)
             present_(a) = values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index];
-        if (!draw_normal(precision_, vector_, present_, relaxation_, normals)) {
+        std::size_t const first = components_.front() * grid_.size(variable_.extent) + index;
+        bool const is_truncated = !intervals_.empty() && intervals_[first].is_bounded();
+        bool const is_drawn = is_truncated ? draw_truncated(precision_(0, 0), vector_(0), intervals_[first], normals)
+                                           : draw_normal(precision_, vector_, present_, relaxation_, normals);
+        if (!is_drawn) {
             throw NumericalTrouble("the full conditional of " + variable_.name + " has no finite variance; give it a proper prior");
         }
         for (Eigen::Index a = 0; a < d; ++a)
@@ -298,6 +303,7 @@ class SweepSampler : public BlockSampler {
     Grid const& grid_;
     Factors const& factors_;
     std::vector<double>& values_;
+    std::vector<Interval> const& intervals_;
     Priors priors_;
     PassRunner runner_;
     std::vector<std::uint32_t> components_;

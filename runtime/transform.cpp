@@ -68,8 +68,13 @@ std::string as_written(std::string_view name) {
 
 class Evaluator {
   public:
-    Evaluator(Table const& table, Learnt& learnt, Diagnostics& diagnostics)
-        : table_(table), learnt_(learnt), diagnostics_(diagnostics), is_learning_(learnt.constants.empty()), missing_(table.rows()) {}
+    Evaluator(Table const& table, Learnt& learnt, Diagnostics& diagnostics, RowsBefore const& before)
+        : table_(table),
+          learnt_(learnt),
+          diagnostics_(diagnostics),
+          before_(before),
+          is_learning_(learnt.constants.empty()),
+          missing_(table.rows()) {}
 
     std::optional<Column> run(ColumnExpr const& expression) {
         root_ = &expression;
@@ -105,6 +110,8 @@ class Evaluator {
     Values compare_text(ColumnExpr const& expression, TextComparison const& comparison);
     Values combine(ColumnExpr const& expression);
     void report_faults(ColumnExpr const& expression, Values const& left, Values const& right, std::vector<std::size_t> const& rows);
+    Values difference(ColumnExpr const& expression);
+    std::optional<Values> dates(ColumnExpr const& leaf);
     Values standardize(ColumnExpr const& expression);
     bool learn(ColumnExpr const& expression, Values const& of);
     void report_constant(ColumnExpr const& expression, double value, std::size_t count);
@@ -112,6 +119,7 @@ class Evaluator {
     Table const& table_;
     Learnt& learnt_;
     Diagnostics& diagnostics_;
+    RowsBefore const& before_;
     bool is_learning_;
     std::size_t constants_used_ = 0;
     std::vector<std::optional<Span>> missing_;
@@ -146,6 +154,7 @@ Evaluator::Values Evaluator::values(ColumnExpr const& expression) {
         case ColumnOp::Number: return Values(table_.rows(), expression.value);
         case ColumnOp::Column: return numbers(expression);
         case ColumnOp::Standardize: return standardize(expression);
+        case ColumnOp::Difference: return difference(expression);
         default: break;
     }
     if (auto const comparison = find_text_comparison(expression)) return compare_text(expression, *comparison);
@@ -258,6 +267,46 @@ void Evaluator::report_faults(ColumnExpr const& expression, Values const& left, 
     report(fault.code, std::string(fault.message), std::move(labels), std::move(notes));
 }
 
+/// A missing cell leaves two differences without a value.
+Evaluator::Values Evaluator::difference(ColumnExpr const& expression) {
+    auto const days = dates(expression.args[0]);
+    Values const of = days ? *days : values(expression.args[0]);
+    Values result(of.size(), nan);
+    std::vector<std::size_t> fault_rows;
+    for (std::size_t row = 0; row < of.size(); ++row) {
+        std::size_t const before = before_.empty() ? no_row : before_[row];
+        double const last = before == no_row ? of[row] : of[before];
+        if (std::isnan(of[row])) continue;
+        if (std::isnan(last)) {
+            if (!missing_[row]) missing_[row] = missing_[before];
+            continue;
+        }
+        result[row] = of[row] - last;
+        if (std::isfinite(result[row])) continue;
+        fault_rows.push_back(row);
+        result[row] = nan;
+    }
+    if (!fault_rows.empty()) report_faults(expression, of, of, fault_rows);
+    return result;
+}
+
+/// The days of a column that holds dates and nothing else; nothing if it is another.
+std::optional<Evaluator::Values> Evaluator::dates(ColumnExpr const& leaf) {
+    if (leaf.op != ColumnOp::Column) return std::nullopt;
+    std::size_t const column = table_.find_column(leaf.name).value();
+    Values result(table_.rows(), nan);
+    for (std::size_t row = 0; row < table_.rows(); ++row) {
+        if (table_.is_missing(row, column)) {
+            note_missing(row, column);
+            continue;
+        }
+        auto const day = to_date(table_.text(row, column));
+        if (!day || table_.number(row, column)) return std::nullopt;
+        result[row] = *day;
+    }
+    return result;
+}
+
 Evaluator::Values Evaluator::standardize(ColumnExpr const& expression) {
     Values const before = values(expression.args[0]);
     if (is_learning_ && !learn(expression, before)) return before;
@@ -316,7 +365,7 @@ void Evaluator::report_constant(ColumnExpr const& expression, double value, std:
 /// The value of an expression without columns.
 std::optional<double> find_constant(ColumnExpr const& expression) {
     if (expression.op == ColumnOp::Number) return expression.value;
-    if (expression.args.empty() || expression.op == ColumnOp::Standardize) return std::nullopt;
+    if (expression.args.empty() || expression.op == ColumnOp::Standardize || expression.op == ColumnOp::Difference) return std::nullopt;
     auto const left = find_constant(expression.args[0]);
     auto const right = is_binary(expression) ? find_constant(expression.args[1]) : left;
     if (!left || !right) return std::nullopt;
@@ -366,8 +415,9 @@ std::size_t constants_inside(ColumnExpr const& expression) {
 
 }  // namespace
 
-std::optional<Column> evaluate(ColumnExpr const& expression, Table const& table, Learnt& learnt, Diagnostics& diagnostics) {
-    return Evaluator(table, learnt, diagnostics).run(expression);
+std::optional<Column> evaluate(ColumnExpr const& expression, Table const& table, Learnt& learnt, Diagnostics& diagnostics,
+                               RowsBefore const& before) {
+    return Evaluator(table, learnt, diagnostics, before).run(expression);
 }
 
 std::optional<std::string> find_source_column(ColumnExpr const& expression) {

@@ -1,6 +1,8 @@
 // Expressions over a table's columns (`Dose / 5`, `log(earn)`, `standardize(kms)`), and their inverses: the way back to the table's units.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,11 +24,18 @@ struct Learnt {
     std::vector<double> constants;  ///< mean, sd, mean, sd, ...; sd with divisor n - 1
 };
 
+/// Per row, the row before it of the same sequence; no_row if it is the first.
+using RowsBefore = std::vector<std::size_t>;
+inline constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
+
 /// Evaluates `expression` over every row. If `learnt` is empty it is filled, else it is used as it is. Comparisons give 1 or 0; one with a
 /// text compares the cell's text, even if it is a spelling of a missing value. Reports BAM0420..0439 (listed in transform.cpp), with up to
 /// five of the cells, and gives nothing: a column that is not there, text in a number, a logarithm, root, quotient or power that is no
 /// number, a spread of 0.
-std::optional<Column> evaluate(ColumnExpr const& expression, Table const& table, Learnt& learnt, Diagnostics& diagnostics);
+///
+/// `before` is what `difference` goes by: without it every row is a first one.
+std::optional<Column> evaluate(ColumnExpr const& expression, Table const& table, Learnt& learnt, Diagnostics& diagnostics,
+                               RowsBefore const& before = {});
 
 /// The one column that the expression is an invertible function of (`conc / 10`, `log(earn)`), if there is one.
 std::optional<std::string> find_source_column(ColumnExpr const& expression);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "oracle.hpp"
+#include "truncated_normal.hpp"
 
 namespace bam::test {
 
@@ -17,11 +19,35 @@ class ChosenNormals : public NormalSource {
     double normal() override {
         double const z = next_ < values_.size() ? values_[next_] : 0;
         ++next_;
+        squares_.push_back(z * z);
         return z;
     }
+    /// At z = 0 the mean, else z sds from the mode or most of the way to an end.
+    double truncated(TruncatedNormal const& density) override {
+        double const z = next_ < values_.size() ? values_[next_] : 0;
+        ++next_;
+        densities_.push_back(density);
+        double const right = density.interval().high - density.mode();
+        double const left = density.mode() - density.interval().low;
+        bool const is_up = (z > 0 && right > 0) || !(left > 0);
+        double const distance = std::min(std::abs(z) / std::sqrt(density.precision()), 0.9 * (is_up ? right : left));
+        double const x = z == 0 ? density.moments().mean : density.mode() + (is_up ? distance : -distance);
+        squares_.push_back(2 * density.drop(x));
+        return x;
+    }
     std::size_t taken() const { return next_; }
+    /// Twice what the log densities have fallen from the modes, of all draws or of some.
+    double squares() const { return squares(0, squares_.size()); }
+    double squares(std::size_t first, std::size_t last) const {
+        auto const begin = squares_.begin();
+        return std::accumulate(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last), 0.0);
+    }
+    /// Those that were drawn from, in their order.
+    std::vector<TruncatedNormal> const& densities() const { return densities_; }
 
   private:
+    std::vector<TruncatedNormal> densities_;
+    std::vector<double> squares_;
     std::vector<double> values_;
     std::size_t next_ = 0;
 };
@@ -56,17 +82,14 @@ class Certificate {
         State const start = replica_.state();
         ChosenNormals none({});
         replica_.draw_block(b, none);
-        double const reference = oracle_.log_joint(replica_.state());
+        double const reference = oracle_.log_joint(replica_.state()) + 0.5 * none.squares();
         double worst = 0;
         for (int repeat = 0; repeat < 3; ++repeat) {
-            std::vector<double> const z = normals(none.taken());
-            double squares = 0;
-            for (double x : z) squares += x * x;
-            ChosenNormals chosen(z);
+            ChosenNormals chosen(normals(none.taken()));
             replica_.set_state(start);
             replica_.draw_block(b, chosen);
             double const there = oracle_.log_joint(replica_.state());
-            worst = std::max(worst, std::abs(there + 0.5 * squares - reference) / (1 + std::abs(reference)));
+            worst = std::max(worst, std::abs(there + 0.5 * chosen.squares() - reference) / (1 + std::abs(reference)));
         }
         return worst;
     }
@@ -92,9 +115,7 @@ class Certificate {
                 replica_.draw_block(b, chosen);
                 State mixed = replica_.state();
                 restore_after(mixed, start, block.variable, t);
-                double squares = 0;
-                for (double x : at_step) squares += x * x;
-                double const there = oracle_.log_joint(mixed) + 0.5 * squares;
+                double const there = oracle_.log_joint(mixed) + 0.5 * chosen.squares(first, first + count);
                 if (repeat == 0) {
                     reference = there;
                 } else {

@@ -128,7 +128,8 @@ class Oracle {
 
     double log_density(std::size_t f, State const& state) const {
         Factor const& factor = model_.factors[f];
-        if (factor.is_flat()) return 0;
+        double const truncation = factor.interval.is_bounded() ? log_truncation(f, state) : 0;
+        if (factor.is_flat()) return truncation;
         if (factor.has_covariance()) return log_density_of_covariance(f, state);
         double sum = 0;
         for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
@@ -138,6 +139,28 @@ class Oracle {
             double const r = value(factor.residual, entry, sequence, step, state);
             double const var = variance(factor, entry, sequence, step, state);
             sum += -0.5 * std::log(2 * std::numbers::pi * var) - 0.5 * r * r / var;
+        });
+        return sum + truncation;
+    }
+
+    /// Minus infinity outside of the interval, else minus the logarithm of what it has of the distribution.
+    double log_truncation(std::size_t f, State const& state) const {
+        Factor const& factor = model_.factors[f];
+        double sum = 0;
+        for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
+            std::uint32_t const v = numbering_.variables.at(factor.target);
+            std::size_t const at = component * problem_.bound.grid.size(problem_.plan.layout.variables[v].extent) + index;
+            if (!problem_.masks[f].empty() && problem_.masks[f][at] == 0) return;
+            auto const [low, high] = factor.interval;
+            double const x = state.values[v][at];
+            if (x < low || x > high) sum = -HUGE_VAL;
+            if (factor.is_flat()) {
+                if (factor.interval.is_finite()) sum -= std::log(high - low);
+                return;
+            }
+            double const mean = value(factor.mean, entry, sequence, step, state);
+            double const root = std::sqrt(2 * variance(factor, entry, sequence, step, state));
+            sum -= std::log(0.5 * (std::erfc((low - mean) / root) - std::erfc((high - mean) / root)));
         });
         return sum;
     }

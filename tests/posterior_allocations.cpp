@@ -7,7 +7,7 @@
 #include "count_allocations.hpp"
 #include "predict.hpp"
 #include "record.hpp"
-#include "study.hpp"
+#include "studies.hpp"
 
 namespace {
 
@@ -46,15 +46,6 @@ void check_sweeps(std::filesystem::path const& model, std::string const& table, 
 }  // namespace
 
 TEST_CASE("allocations: none in a sweep or in what is kept of it") {
-    auto const studies = std::filesystem::path(BAM_TEST_DIR) / "studies";
-    std::pair<char const*, char const*> const cases[] = {
-        {"attention", "small"}, {"attention_skip", "small"},   {"attention_unit_decay", "small"},
-        {"two_heads", "small"}, {"group_regression", "small"}, {"random_walk", "small"},
-        {"growth", "small"},    {"selective", "small"},        {"steps", "small"},
-        {"levels", "small"},    {"two_gaps", "small"},         {"trend", "one_series"},
-        {"regression", "rows"}, {"eight_schools", "rows"},     {"ar", "series"},
-        {"robust", "small"},    {"shrinkage", "rows"},
-    };
     for (auto const& [model, table] : cases) {
         std::string const text = text_of(studies / (std::string(table) + ".csv"));
         for (bool const draws_rows : {false, true}) check_sweeps(studies / (std::string(model) + ".bam"), text, {draws_rows, true, -0.6});

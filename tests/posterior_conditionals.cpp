@@ -36,7 +36,7 @@ void check_study(std::string const& name, std::string const& table, std::size_t 
 TEST_CASE("conditionals: every chunk boundary") {
     for (std::size_t const cells : std::initializer_list<std::size_t>{1, 3, 7}) {
         for (char const* name : {"attention", "attention_skip", "attention_unit_decay", "two_heads", "group_regression", "random_walk",
-                                 "selective", "steps", "levels"}) {
+                                 "selective", "steps", "levels", "attention_kernel", "attention_uneven", "kernel_decays"}) {
             check_study(name, "small", cells);
         }
         check_study("ar", "series", cells);
@@ -51,11 +51,17 @@ TEST_CASE("conditionals: two outputs with gaps that look back at both") { check_
 TEST_CASE("conditionals: attention with heavy tails in priors and outputs") {
     for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("robust", "small", cells);
 }
+TEST_CASE("conditionals: attention with truncated priors") {
+    for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("truncated", "small", cells);
+}
 TEST_CASE("conditionals: horseshoe and laplace in a regression") { check_study("shrinkage", "rows"); }
 TEST_CASE("conditionals: attention") { check_study("attention", "small"); }
 TEST_CASE("conditionals: attention with a skip term") { check_study("attention_skip", "small"); }
 TEST_CASE("conditionals: a decay per unit") { check_study("attention_unit_decay", "small"); }
 TEST_CASE("conditionals: two heads") { check_study("two_heads", "small"); }
+TEST_CASE("conditionals: a bank of decays") { check_study("attention_kernel", "small"); }
+TEST_CASE("conditionals: decays about what the time since the last step says") { check_study("attention_uneven", "small"); }
+TEST_CASE("conditionals: a bank of decays times a decay per cell") { check_study("kernel_decays", "small"); }
 TEST_CASE("conditionals: regression by group with fixed attention") { check_study("group_regression", "small"); }
 TEST_CASE("conditionals: random walk with gaps") { check_study("random_walk", "small"); }
 TEST_CASE("conditionals: growth") { check_study("growth", "small"); }

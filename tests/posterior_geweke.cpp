@@ -98,8 +98,13 @@ TEST_CASE("geweke: random walk over-relaxed") { check_geweke("random_walk", "sma
 TEST_CASE("geweke: attention with a skip term") { check_geweke("attention_skip", "small"); }
 TEST_CASE("geweke: a decay per unit") { check_geweke("attention_unit_decay", "small"); }
 TEST_CASE("geweke: attention with heavy tails in priors and outputs") { check_geweke("robust", "small"); }
+TEST_CASE("geweke: attention with truncated priors") { check_geweke("truncated", "small"); }
+TEST_CASE("geweke: attention with truncated priors over-relaxed") { check_geweke("truncated", "small", false, -0.6); }
 TEST_CASE("geweke: horseshoe and laplace in a regression") { check_geweke("shrinkage", "rows"); }
 TEST_CASE("geweke: two heads") { check_geweke("two_heads", "small"); }
+TEST_CASE("geweke: a bank of decays") { check_geweke("attention_kernel", "small"); }
+TEST_CASE("geweke: decays about what the time since the last step says") { check_geweke("attention_uneven", "small"); }
+TEST_CASE("geweke: a bank of decays times a decay per cell") { check_geweke("kernel_decays", "small"); }
 TEST_CASE("geweke: regression by group with fixed attention") { check_geweke("group_regression", "small"); }
 TEST_CASE("geweke: random walk with gaps") { check_geweke("random_walk", "small"); }
 TEST_CASE("geweke: growth") { check_geweke("growth", "small"); }

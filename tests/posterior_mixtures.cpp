@@ -54,9 +54,9 @@ void check_distribution(Sample const& sample, std::function<double(double)> cons
 }
 
 std::unique_ptr<Study> prior_only(std::string const& prior) {
-    return study("dims { sequence row }\ndata { y[row] missing }\nparam { m ~ " + prior +
-                     " }\nobserve { y ~ normal(m, 1) }\ntable { row = row; y = y }\n",
-                 "row,y\n1,\n2,\n");
+    return study("dims { sequence row }\ndata { y[row] missing; z[row] }\nparam { m ~ " + prior +
+                     " }\nobserve { y ~ normal(m, 1); z ~ normal(0, 1) }\ntable { row = row; y = y; z = z }\n",
+                 "row,y,z\n1,,0.5\n2,,-0.5\n");
 }
 
 /// Student's t with 3 degrees of freedom, in closed form.

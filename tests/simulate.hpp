@@ -98,6 +98,9 @@ class Simulator {
                         if (c % noise.size() == 0 && c > 0) refresh(factor);
                         e = (c < noise.size() ? noise : again_)[c % noise.size()];
                     }
+                    // Where the prior is truncated: until one lies inside.
+                    double const sd = factor.interval.is_bounded() ? std::sqrt(oracle_.variance(factor, entries[c], s, t, state)) : 0;
+                    while (mean + e < factor.interval.low || mean + e > factor.interval.high) e = normal() * sd;
                     values[c * size + index] = mean + e;
                 }
             }

@@ -111,10 +111,11 @@ class Writer {
         switch (below(5)) {
             case 0: return pick({"time t", "sequence seq", "x missing", "feat"});
             case 1: return target() + " fixed " + expression(3);
-            case 2: return target() + gap() + "~" + gap() + "normal" + group("(", ")", 3);
+            case 2: return target() + gap() + "~" + gap() + "normal" + group("(", ")", 3) + (one_in(2) ? "" : ends());
             default: return target() + gap() + "=" + gap() + expression(5);
         }
     }
+    std::string ends() { return gap() + "in" + pick({" ", " -"}) + wrapped(2) + gap() + ".." + gap() + pick({"", "1", "-" + wrapped(1)}); }
     std::string target() { return one_in(2) ? name() : name() + group("[", "]", 1); }
 
     std::string group(std::string const& open, std::string const& close, std::size_t height) {
@@ -177,6 +178,11 @@ TEST_CASE("format: only parentheses that are needed") {
 TEST_CASE("format: numbers and texts are as they were") {
     CHECK(state_of("a = [0.10, 1e-3, .5, \"b # c\"]") == "  a = [0.10, 1e-3, .5, \"b # c\"]\n");
     CHECK(state_of("a = [\"b c\" = 1, \"d\" = 2]") == "  a = [\"b c\" = 1, d = 2]\n");
+}
+
+TEST_CASE("format: intervals") {
+    CHECK(state_of("a ~ normal( 0,1 )  in   0 ..  1 ; b~flat()in -1..") == "  a ~ normal(0, 1) in 0..1\n  b ~ flat() in -1..\n");
+    CHECK(state_of("a ~ f() in .. (2)\nb ~ f() in (1..2)..(3 + 4)") == "  a ~ f() in ..2\n  b ~ f() in (1..2)..3 + 4\n");
 }
 
 TEST_CASE("format: a file") {

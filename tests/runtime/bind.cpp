@@ -393,6 +393,37 @@ TEST_CASE("bind: for a prediction outputs may be absent, inputs may not, and tra
     CHECK(codes(bind_text(layout, "s,t,x\na,1,2\na,2,3\n")) == std::vector{420});
 }
 
+TEST_CASE("bind: differences go back one row of the same sequence in the order of time") {
+    Layout layout = records();
+    auto const difference = [](ColumnExpr of) {
+        ColumnExpr expression;
+        expression.op = ColumnOp::Difference;
+        expression.args = {std::move(of)};
+        return expression;
+    };
+    std::size_t const dt = add(layout, "dt", Extent::Cell, {0, 1}, {binary(ColumnOp::Divide, difference(column("t")), number(2))});
+    std::size_t const dx =
+        add(layout, "dx", Extent::Cell, {0, 1}, {difference(binary(ColumnOp::Multiply, column("x"), column("x")))}, true);
+    add_output(layout);
+    Result const result = bind_text(layout, "s,t,x,y\nb,7,1,1\na,9,3,1\na,1,1,1\nb,3,,1\na,2,2,1\n");
+    REQUIRE(result.bound);
+    // By step, longest sequence first: a 1, b 3, a 2, b 7, a 9.
+    CHECK(same(result.bound->data[dt], {0, 0, 0.5, 2, 3.5}));
+    CHECK(same(result.bound->data[dx], {0, nan, 3, nan, 5}));
+    CHECK(result.bound->learnt[dt][0].constants.empty());
+
+    Result const dates = bind_text(layout, "s,t,x,y\na,2024-03-01,1,1\na,2024-02-28,1,1\na,2024-03-01 12:00,1,1\n");
+    REQUIRE(dates.bound);
+    CHECK(same(dates.bound->data[dt], {0, 1, 0.25}));  // over a 29th of February, and half a day
+
+    std::size_t const complete = add(layout, "z", Extent::Cell, {0, 1}, {difference(column("x"))});
+    CHECK(complete > 0);
+    Result const gap = bind_text(layout, "s,t,x,y\na,1,1,1\na,2,,1\na,3,1,1\n");
+    CHECK(codes(gap) == std::vector{441});
+    CHECK(says(gap, "`z` is missing in 2 places"));
+    CHECK(codes(bind_text(layout, "s,t,x,y\na,1,-1e308,1\na,2,1e308,1\n")) == std::vector{426, 426});
+}
+
 TEST_CASE("bind: a statement about a sequence that is not there") {
     Layout layout = records();
     add_output(layout);

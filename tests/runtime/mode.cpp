@@ -16,6 +16,7 @@ Mode example() {
     mode.chosen = 1;
     mode.seconds = 0.5;
     mode.unbounded = {"tau"};
+    mode.at_ends = {"a[2]"};
     mode.sds = {0.1, std::numeric_limits<double>::quiet_NaN()};
     return mode;
 }
@@ -44,6 +45,7 @@ TEST_CASE("mode: map.json reads back") {
     CHECK(read->chosen == 1);
     CHECK(read->seconds == 0.5);
     CHECK(read->unbounded == mode.unbounded);
+    CHECK(read->at_ends == mode.at_ends);
     CHECK(read->sds[0] == 0.1);
     CHECK(std::isnan(read->sds[1]));
     CHECK(to_json(*read, "fnv1a:1") == to_json(mode, "fnv1a:1"));

@@ -28,7 +28,7 @@ TEST_CASE("operation: each does what it says") {
         CAPTURE(static_cast<int>(c.op));
         CHECK(apply(c.op, c.left, c.right) == c.value);
     }
-    for (ColumnOp const op : {ColumnOp::Number, ColumnOp::Column, ColumnOp::Text, ColumnOp::Standardize})
+    for (ColumnOp const op : {ColumnOp::Number, ColumnOp::Column, ColumnOp::Text, ColumnOp::Standardize, ColumnOp::Difference})
         CHECK_THROWS_AS(apply(op, 1, 1), std::logic_error);
 }
 

@@ -1,4 +1,4 @@
-#include "scale_family.hpp"
+#include "families.hpp"
 
 #include <fmt/format.h>
 

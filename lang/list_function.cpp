@@ -1,0 +1,263 @@
+// Functions that give a list of numbers over a dim: the decays and weights of a position kernel, slopes of several heads (math.md, 5b).
+// Codes of this file:
+//   BAM0148  arguments of a function that gives a list
+//   BAM0149  a list that such a function cannot give over its dim
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "decay_bank.hpp"
+#include "workspace.hpp"
+
+namespace bam {
+namespace {
+
+using tree::Expr;
+using tree::ExprKind;
+using tree::Statement;
+
+struct ListFunction {
+    char const* name;
+    std::optional<PositionKernel::Form> kernel;  ///< none: ALiBi
+    bool is_weights = false;
+};
+
+constexpr std::array list_functions{
+    ListFunction{"ggd_decays", PositionKernel::Form::Ggd, false}, ListFunction{"ggd_weights", PositionKernel::Form::Ggd, true},
+    ListFunction{"power_decays", PositionKernel::Form::Power, false}, ListFunction{"power_weights", PositionKernel::Form::Power, true},
+    ListFunction{"alibi_decays", std::nullopt, false}};
+
+ListFunction const* find_function(Expr const& expr) {
+    if (expr.kind != ExprKind::Call) return nullptr;
+    auto const* const it =
+        std::find_if(list_functions.begin(), list_functions.end(), [&](ListFunction const& f) { return expr.text == f.name; });
+    return it == list_functions.end() ? nullptr : it;
+}
+
+constexpr double usual_tolerance = 1e-3;
+constexpr double smallest_tolerance = 1e-4;  ///< below it a fit may end in rounding
+constexpr std::size_t usual_lags = 512;
+constexpr std::size_t most_lags = 10000;
+
+struct Argument {
+    char const* name;
+    std::optional<double> usual;  ///< none: it must be said
+};
+
+std::vector<Argument> arguments_of(ListFunction const& function) {
+    if (!function.kernel) return {};
+    bool const is_ggd = *function.kernel == PositionKernel::Form::Ggd;
+    return {{is_ggd ? "scale" : "r1", {}},
+            {is_ggd ? "shape" : "r2", {}},
+            {"tolerance", usual_tolerance},
+            {"lags", static_cast<double>(usual_lags)}};
+}
+
+/// Reads the arguments of one call.
+class Request {
+  public:
+    Request(Workspace& workspace, Expr const& call, ListFunction const& function)
+        : workspace_(workspace), call_(call), function_(function) {}
+
+    std::optional<BankRequest> run() {
+        if (!sort() || !read()) return std::nullopt;
+        BankRequest request;
+        request.kernel = {*function_.kernel, numbers_[0], numbers_[1]};
+        request.tolerance = numbers_[2];
+        request.lags = static_cast<std::size_t>(numbers_[3]);
+        return request;
+    }
+
+    /// By place or by name, each at most once; those without a usual value all.
+    bool sort() {
+        std::vector<Argument> const known = arguments_of(function_);
+        given_.assign(known.size(), nullptr);
+        std::size_t position = 0;
+        bool is_good = true;
+        for (Expr const& arg : call_.args) {
+            std::size_t at = 0;
+            if (arg.kind == ExprKind::Assign)
+                while (at < known.size() && arg.text != known[at].name) ++at;
+            else
+                at = position++;
+            if (at >= known.size() || given_[at])
+                is_good = false;
+            else
+                given_[at] = arg.kind == ExprKind::Assign ? &arg.args[0] : &arg;
+        }
+        std::string list;
+        for (std::size_t i = 0; i < known.size(); ++i) {
+            is_good = is_good && (given_[i] || known[i].usual);
+            numbers_.push_back(known[i].usual.value_or(0));
+            list += fmt::format("{}{}{}", i == 0 ? "" : ", ", known[i].name, known[i].usual ? fmt::format(" = {:g}", *known[i].usual) : "");
+        }
+        if (is_good) return true;
+        std::string const message = known.empty() ? fmt::format("{} takes no arguments", call_.text)
+                                                  : fmt::format("the arguments of {} are ({})", call_.text, list);
+        std::vector<std::string> notes;
+        if (known.empty()) notes.push_back(hint(call_.text + "()"));
+        workspace_.error(148, call_.span, message, "", std::move(notes));
+        return false;
+    }
+
+  private:
+    bool read() {
+        for (std::size_t i = 0; i < given_.size(); ++i) {
+            if (!given_[i]) continue;
+            auto const number = number_of(workspace_, *given_[i], fmt::format("an argument of {}", call_.text));
+            if (!number) return false;
+            numbers_[i] = *number;
+            if (!is_in_range(i)) return false;
+        }
+        return true;
+    }
+
+    bool is_in_range(std::size_t i) {
+        double const number = numbers_[i];
+        Span const span = given_[i] ? given_[i]->span : call_.span;
+        bool const is_shape = i == 1 && *function_.kernel == PositionKernel::Form::Ggd;
+        if (is_shape && number > 1) {
+            workspace_.error(
+                148, span, "a ggd kernel of a shape above 1 is no sum of decays", "a shape is above 0 and at most 1",
+                {"it falls slowly at first and faster later; a decay, and so every positive sum of decays, does the opposite"});
+            return false;
+        }
+        if (i < 2 && !(number > 0)) {
+            workspace_.error(148, span, fmt::format("an argument of {} must be greater than 0", call_.text));
+            return false;
+        }
+        if (i == 2 && !(number >= smallest_tolerance && number < 1)) {
+            workspace_.error(148, span, fmt::format("a tolerance is from {:g} to 1", smallest_tolerance),
+                             "the largest relative error of the kernel", {hint(fmt::format("{:g}", usual_tolerance))});
+            return false;
+        }
+        if (i == 3 && !(number >= 1 && number <= static_cast<double>(most_lags) && number == std::floor(number))) {
+            workspace_.error(148, span, fmt::format("lags are a whole number from 1 to {}", most_lags),
+                             "how far back the kernel is to hold", {hint(fmt::format("{}", usual_lags))});
+            return false;
+        }
+        return true;
+    }
+
+    Workspace& workspace_;
+    Expr const& call_;
+    ListFunction const& function_;
+    std::vector<Expr const*> given_;
+    std::vector<double> numbers_;
+};
+
+std::string to_text(PositionKernel const& kernel) {
+    bool const is_ggd = kernel.form == PositionKernel::Form::Ggd;
+    return fmt::format("{}({:g}, {:g})", is_ggd ? "ggd" : "power", kernel.first, kernel.second);
+}
+
+bool is_one_exponential(PositionKernel const& kernel) { return kernel.form == PositionKernel::Form::Ggd && kernel.second == 1; }
+
+std::string advise_size(Dim const& dim, std::size_t size) { return fmt::format("write `{} = {}` in dims", dim.name, size); }
+
+/// The smallest bank for a request, fitted once.
+std::optional<DecayBank> const& smallest(Workspace& workspace, BankRequest const& request) {
+    auto const [it, is_new] = workspace.smallest_banks.try_emplace(request.key());
+    if (is_new) it->second = find_decay_bank(request.kernel, request.tolerance, request.lags);
+    return it->second;
+}
+
+/// A bank of the size of its dim; reports why there is none.
+std::optional<DecayBank> bank_over(Workspace& workspace, Expr const& call, BankRequest const& request, DimId id) {
+    Dim const& dim = workspace.model.dims[id];
+    std::optional<DecayBank> const& least = smallest(workspace, request);
+    auto const refuse = [&](std::string message, std::string note) {
+        Diagnostic& d = workspace.error(149, call.span, std::move(message));
+        d.labels.push_back({dim.span, dim.size ? fmt::format("`{}` has {}", dim.name, *dim.size) : "declared here"});
+        d.notes.push_back(std::move(note));
+        return std::nullopt;
+    };
+    if (!least)
+        return refuse(
+            fmt::format("no bank of up to {} decays is within {:g} of {}", most_decays, request.tolerance, to_text(request.kernel)),
+            "take a larger tolerance or fewer lags");
+    if (!dim.size)
+        return refuse(fmt::format("the size of `{}` is not known here", dim.name),
+                      fmt::format("its labels come from the table: give the bank a dim of its own, `bank = {}`", least->decays.size()));
+    if (*dim.size == least->decays.size()) return *least;
+    if (is_one_exponential(request.kernel)) return refuse(fmt::format("{} is one decay", to_text(request.kernel)), advise_size(dim, 1));
+    if (*dim.size > most_decays) return refuse(fmt::format("a bank has at most {} decays", most_decays), advise_size(dim, most_decays));
+    auto const [it, is_new] = workspace.banks.try_emplace(std::pair(request.key(), *dim.size));
+    if (is_new) it->second = fit_decay_bank(request.kernel, *dim.size, request.lags);
+    DecayBank const& bank = it->second;
+    if (bank.error <= request.tolerance) return bank;
+    return refuse(fmt::format("{} decays are off by {:.2g} of {}, and the tolerance is {:g}", *dim.size, bank.error,
+                              to_text(request.kernel), request.tolerance),
+                  advise_size(dim, least->decays.size()));
+}
+
+/// Calls `visit` on every call of a list function in an expression.
+template <typename Visit>
+void each_list_function(Expr const& expr, Visit const& visit) {
+    if (ListFunction const* function = find_function(expr)) visit(expr, *function);
+    for (Expr const& arg : expr.args) each_list_function(arg, visit);
+}
+
+}  // namespace
+
+bool is_list(Expr const& expr) { return expr.kind == ExprKind::List || find_function(expr) != nullptr; }
+
+std::vector<std::string> list_function_names() {
+    std::vector<std::string> names;
+    for (ListFunction const& function : list_functions) names.emplace_back(function.name);
+    return names;
+}
+
+std::optional<std::vector<double>> list_of_function(Workspace& workspace, Expr const& call, DimId id) {
+    ListFunction const& function = *find_function(call);
+    Request request(workspace, call, function);
+    if (function.kernel) {
+        auto const wanted = request.run();
+        auto const bank = wanted ? bank_over(workspace, call, *wanted, id) : std::nullopt;
+        if (!bank) return std::nullopt;
+        return function.is_weights ? bank->weights : bank->decays;
+    }
+    if (!request.sort()) return std::nullopt;
+    Dim const& dim = workspace.model.dims[id];
+    if (!dim.size) {
+        Diagnostic& d = workspace.error(149, call.span, fmt::format("the size of `{}` is not known here", dim.name));
+        d.labels.push_back({dim.span, "declared here"});
+        d.notes.push_back(fmt::format("give it one in dims, as in `{} = 4`", dim.name));
+        return std::nullopt;
+    }
+    std::vector<double> decays;
+    for (std::size_t head = 1; head <= *dim.size; ++head)
+        decays.push_back(std::exp(-std::exp2(-8 * static_cast<double>(head) / static_cast<double>(*dim.size))));
+    return decays;
+}
+
+void size_banks(Workspace& workspace) {
+    Model& model = workspace.model;
+    std::map<DimId, std::size_t> sizes;
+    auto const look = [&](Statement const& s) {
+        Name const* const name = workspace.find(s.lhs.text);
+        if (!name || name->kind != NameKind::Param || !name->is_sound) return;
+        std::vector<DimId> const dims = workspace.labelled_dims(name->id);
+        if (dims.empty() || model.dims[dims.back()].size) return;
+        bool const has_columns = std::any_of(model.symbols.begin(), model.symbols.end(), [&](Symbol const& symbol) {
+            return symbol.kind == SymbolKind::Data && std::find(symbol.dims.begin(), symbol.dims.end(), dims.back()) != symbol.dims.end();
+        });
+        if (has_columns) return;
+        each_list_function(s.rhs, [&](Expr const& call, ListFunction const& function) {
+            if (!function.kernel) return;
+            auto const request = Request(workspace, call, function).run();
+            if (!request) return;
+            std::optional<DecayBank> const& bank = smallest(workspace, *request);
+            if (bank) sizes[dims.back()] = std::max(sizes[dims.back()], bank->decays.size());
+        });
+    };
+    bool const was_trial = std::exchange(workspace.is_trial, true);  // what is wrong is said when the statement is read
+    workspace.each_statement("param", look);
+    workspace.each_statement("priors", look);
+    workspace.is_trial = was_trial;
+    for (auto const& [dim, size] : sizes) model.dims[dim].size = size;
+}
+
+}  // namespace bam
