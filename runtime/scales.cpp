@@ -135,8 +135,9 @@ bool is_proper(ScaleLayout const& scale, Layout const& layout, Factors const& fa
     std::size_t const size = entries / layout.variables[scale.variable].components;
     for (std::size_t e = 0; e < entries; ++e) {
         double const n = statistics(scale, factors, e).n;
-        Kernel const k = kernel(prior_of(scale, e / size), scale.spread, 1);
-        proper = proper && (k.gamma > 0 || k.alpha + n / 2 > 0);
+        ScalePriorLayout const& prior = prior_of(scale, e / size);
+        Kernel const k = kernel(prior, scale.spread, 1);
+        proper = proper && (prior.df || k.gamma > 0 || k.alpha + n / 2 > 0);
     }
     return proper;
 }
