@@ -69,6 +69,7 @@ struct ScaleConditional {
     SymbolId scale = 0;
     SpreadKind spread = SpreadKind::Sd;
     std::vector<Use> uses;
+    std::vector<SymbolId> locals;       ///< of degrees of freedom: the local scales whose prior has them
     std::vector<std::uint32_t> priors;  ///< indices into Model::scale_priors
 };
 

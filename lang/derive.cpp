@@ -26,10 +26,9 @@ class Deriver {
     std::optional<Derivation> run() {
         std::size_t const before = diagnostics_.size();
         Derivation derivation;
-        for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol) {
+        for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol)
             if (model_.symbols[symbol].kind == SymbolKind::Block) derivation.blocks.push_back(block(symbol));
-            if (model_.symbols[symbol].kind == SymbolKind::Scale) derivation.scales.push_back(scale(symbol));
-        }
+        for (SymbolId const symbol : scales_in_order()) derivation.scales.push_back(scale(symbol));
         if (std::any_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(before), diagnostics_.end(),
                         [](Diagnostic const& d) { return d.severity == Severity::Error; })) {
             return std::nullopt;
@@ -38,6 +37,24 @@ class Deriver {
     }
 
   private:
+    /// Local scales come right after the degrees of freedom of their prior: those are drawn without them, and so they have to be drawn
+    /// next.
+    std::vector<SymbolId> scales_in_order() const {
+        std::vector<SymbolId> order;
+        for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol) {
+            if (model_.symbols[symbol].kind != SymbolKind::Scale || is_local_with_df(symbol)) continue;
+            order.push_back(symbol);
+            for (ScalePrior const& prior : model_.scale_priors)
+                if (prior.df == symbol) order.push_back(prior.scale);
+        }
+        return order;
+    }
+
+    bool is_local_with_df(SymbolId symbol) const {
+        return std::any_of(model_.scale_priors.begin(), model_.scale_priors.end(),
+                           [&](ScalePrior const& prior) { return prior.scale == symbol && prior.df; });
+    }
+
     Conditional block(SymbolId symbol) {
         Conditional conditional;
         conditional.block = symbol;
@@ -403,6 +420,8 @@ class Deriver {
             result.priors.push_back(p);
             if (result.uses.empty()) result.spread = model_.scale_priors[p].spread;
         }
+        for (ScalePrior const& prior : model_.scale_priors)
+            if (prior.df == symbol) result.locals.push_back(prior.scale);
         return result;
     }
 

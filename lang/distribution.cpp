@@ -263,9 +263,17 @@ class Reading {
     std::optional<Distribution> student_t() {
         auto const args = arguments({"df", "mean", "scale"});
         if (!args) return std::nullopt;
-        auto const df = positive(*(*args)[0]);
-        if (!df) return std::nullopt;
-        Distribution result = local_normal(*(*args)[2], {SpreadKind::Precision, ScaleFamily::Gamma, *df / 2, *df / 2});
+        Expr const& df = *(*args)[0];
+        Distribution::Local local{SpreadKind::Precision, ScaleFamily::Gamma, 0, 0, nullptr};
+        Name const* const name = df.kind == ExprKind::Name ? workspace_.find(df.text) : nullptr;
+        if (name && name->kind == NameKind::Param) {
+            local.df = &df;
+        } else {
+            auto const number = positive(df);
+            if (!number) return std::nullopt;
+            local.first = local.second = *number / 2;
+        }
+        Distribution result = local_normal(*(*args)[2], local);
         result.mean = (*args)[1];
         return result;
     }
@@ -274,7 +282,7 @@ class Reading {
     std::optional<Distribution> laplace() {
         auto const args = arguments({"mean", "scale"});
         if (!args) return std::nullopt;
-        Distribution result = local_normal(*(*args)[1], {SpreadKind::Variance, ScaleFamily::Exponential, 0.5, 0});
+        Distribution result = local_normal(*(*args)[1], {SpreadKind::Variance, ScaleFamily::Exponential, 0.5, 0, nullptr});
         result.mean = (*args)[0];
         return result;
     }
@@ -283,7 +291,7 @@ class Reading {
     std::optional<Distribution> horseshoe() {
         auto const args = arguments({"scale"});
         if (!args) return std::nullopt;
-        Distribution result = local_normal(*(*args)[0], {SpreadKind::Sd, ScaleFamily::HalfStudentT, 1, 1});
+        Distribution result = local_normal(*(*args)[0], {SpreadKind::Sd, ScaleFamily::HalfStudentT, 1, 1, nullptr});
         result.mean_value = 0;
         return result;
     }

@@ -28,19 +28,47 @@ class Explainer {
         text_.clear();
         Symbol const& symbol = model_.symbols[scale.scale];
         std::string const name = notation_.declaration(scale.scale);
+        if (!scale.locals.empty()) return degrees_of_freedom(scale, name);
         line(0, fmt::format("{} | rest", name));
         line(1, fmt::format("n = counting cells, S = sum of {}", squares(scale)));
         for (std::uint32_t p : scale.priors) {
             ScalePrior const& prior = model_.scale_priors[p];
             std::string const where = to_text(model_, prior.region);
-            line(1, fmt::format("prior {}{}", prior.family == ScaleFamily::Flat ? "flat" : to_text(prior.family, prior.first, prior.second),
-                                where));
+            std::string const text = prior.df ? fmt::format("gamma({0}/2, {0}/2)", model_.symbols[*prior.df].name)
+                                     : prior.family == ScaleFamily::Flat ? "flat"
+                                                                         : to_text(prior.family, prior.first, prior.second);
+            line(1, fmt::format("prior {}{}", text, where));
             line(1, conditional_of_scale(prior, symbol.name));
         }
         return text_;
     }
 
   private:
+    std::string degrees_of_freedom(ScaleConditional const& scale, std::string const& name) {
+        line(0, fmt::format("{} | rest but its local scales", name));
+        line(1, "n = counting cells, each with S = " + squares(scale.locals));
+        ScalePrior const& prior = model_.scale_priors[scale.priors.front()];
+        line(1, "prior " + to_text(prior.family, prior.first, prior.second));
+        line(1, fmt::format("density of {0}  ~  prior * product over cells of student_t({0}, 0, 1) at the root of S, by slices in log {0}",
+                            name));
+        return text_;
+    }
+
+    std::string squares(std::vector<SymbolId> const& locals) {
+        std::string text;
+        for (Factor const& factor : model_.factors) {
+            for (std::uint32_t part = 0; part < factor.spread.size(); ++part) {
+                Node const& node = model_.terms[factor.spread[part].value];
+                bool const is_one =
+                    node.op == Op::Param && std::find(locals.begin(), locals.end(), static_cast<SymbolId>(node.payload)) != locals.end();
+                if (!is_one) continue;
+                text += (text.empty() ? "" : " and ") + ("(mean - target)^2" + precision(factor, part)) + ", over " +
+                        notation_.declaration(factor.target);
+            }
+        }
+        return text;
+    }
+
     void line(int depth, std::string const& text) { text_ += std::string(static_cast<std::size_t>(2 * depth), ' ') + text + "\n"; }
 
     std::string dims(std::vector<DimId> const& list) const {
@@ -245,6 +273,8 @@ class Explainer {
                                    2 * prior.first);
             case ScaleFamily::InverseGamma:
             case ScaleFamily::Gamma:
+                if (prior.df)
+                    return fmt::format("{0} | rest  ~  inverse_gamma({1}/2 + n/2, {1}/2 + S/2)", variance, model_.symbols[*prior.df].name);
                 return fmt::format("{} | rest  ~  inverse_gamma({} + n/2, {} + S/2)", variance, prior.first, prior.second);
         }
         return {};

@@ -399,12 +399,27 @@ class LocalScales {
             Region whole;
             whole.first_step = target.first_step;
             model_.scale_priors.push_back(
-                {known->second, whole, local.kind, local.family, local.first, local.second, stated.distribution->span, {}});
+                {known->second, whole, local.kind, local.family, local.first, local.second, stated.distribution->span, {}, {}});
+            if (local.df) set_df(model_.scale_priors.back(), *local.df);
         }
         return {local.kind, model_.terms.leaf(Op::Param, known->second, model_.axes_of(known->second))};
     }
 
   private:
+    void set_df(ScalePrior& prior, Expr const& df) {
+        SymbolId const id = workspace_.find(df.text)->id;
+        Symbol const& symbol = model_.symbols[id];
+        if (symbol.kind != SymbolKind::Fixed) {
+            prior.df = id;
+            return;
+        }
+        std::vector<double> const& values = model_.literals[*symbol.literal].values;
+        if (values.size() == 1 && values.front() > 0)
+            prior.first = prior.second = values.front() / 2;
+        else
+            workspace_.error(122, df.span, "an argument of student_t must be greater than 0");
+    }
+
     /// The name, or with the first number from 2 that makes it free.
     std::string free_name(std::string const& wanted) const {
         auto const is_taken = [&](std::string const& name) {

@@ -44,6 +44,10 @@ class Kinds {
     /// Remembers a parameter that is a spread.
     void note_spread(PriorStatement const& stated) {
         if (!stated.distribution || !stated.distribution->scale) return;
+        if (stated.distribution->local && stated.distribution->local->df) {
+            Expr const& df = *stated.distribution->local->df;
+            workspace_.df_uses.try_emplace(workspace_.find(df.text)->id, df.span);
+        }
         for (Expr const* part : operands_of_spread(*stated.distribution->scale)) note_part(stated, *part);
     }
 
@@ -74,6 +78,10 @@ class Kinds {
         };
         PriorStatement const* const of_scale = find_family([](Distribution const& d) { return d.is_of_scale(); });
         PriorStatement const* const normal = find_family([](Distribution const& d) { return d.family == Family::Normal; });
+        if (auto const df = workspace_.df_uses.find(symbol); df != workspace_.df_uses.end()) {
+            settle_df(symbol, own, df->second);
+            return;
+        }
         if (of_scale && normal) return refuse_mixture(symbol, *of_scale, *normal);
         if (normal && !uses.empty()) return refuse_normal(symbol, *normal, uses.front());
         if (!of_scale && uses.empty()) return;  // a block
@@ -91,9 +99,42 @@ class Kinds {
             Distribution const& d = *prior->distribution;
             if (!uses.empty() && spread_of(d) != spread && !model_.symbols[symbol].learnt_from)
                 return refuse_use(symbol, *prior, uses.front());
-            model_.scale_priors.push_back(
-                {symbol, prior->region, spread, d.row ? d.row->family : ScaleFamily::Flat, d.first, d.second, prior->statement->span, {}});
+            model_.scale_priors.push_back({symbol,
+                                           prior->region,
+                                           spread,
+                                           d.row ? d.row->family : ScaleFamily::Flat,
+                                           d.first,
+                                           d.second,
+                                           prior->statement->span,
+                                           {},
+                                           {}});
         }
+    }
+
+    /// Degrees of freedom: one positive number, whatever its family is a prior of elsewhere.
+    void settle_df(SymbolId symbol, std::vector<PriorStatement const*> const& own, Span use) {
+        model_.symbols[symbol].kind = SymbolKind::Scale;
+        PriorStatement const& prior = *own.front();
+        auto const refuse = [&](int code, Span span, std::string const& message, std::string const& note) {
+            Diagnostic& d = workspace_.error(code, span, message);
+            d.labels.push_back({use, "degrees of freedom here"});
+            d.notes.push_back(note);
+        };
+        if (!model_.symbols[symbol].dims.empty())
+            return refuse(133, prior.statement->lhs.span,
+                          fmt::format("degrees of freedom are one number, and `{}` has several", name(symbol)),
+                          "one for all: declare it without dims");
+        if (auto const& uses = workspace_.spread_uses[symbol]; !uses.empty())
+            return refuse(132, uses.front().span,
+                          fmt::format("`{}` is used as {} and as degrees of freedom", name(symbol), in_words(uses.front().spread)),
+                          "give one of the two a parameter of its own");
+        if (!prior.distribution->is_of_scale() || model_.symbols[symbol].learnt_from)
+            return refuse(131, prior.statement->rhs.span,
+                          fmt::format("`{}` is a number of degrees of freedom: its prior has to be one of a positive number", name(symbol)),
+                          hint("gamma(2, 0.1)"));
+        Distribution const& d = *prior.distribution;
+        model_.scale_priors.push_back(
+            {symbol, prior.region, SpreadKind::Sd, d.row->family, d.first, d.second, prior.statement->span, {}, {}});
     }
 
     std::string const& name(SymbolId symbol) const { return model_.symbols[symbol].name; }

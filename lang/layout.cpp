@@ -206,8 +206,11 @@ class LayoutBuilder {
         for (ScaleConditional::Use const& use : scale.uses) result.uses.push_back({use.factor, use.part});
         for (std::uint32_t p : scale.priors) {
             ScalePrior const& prior = model_.scale_priors[p];
-            result.priors.push_back({region(prior.region, scale.scale).components, prior.family, prior.first, prior.second});
+            result.priors.push_back({region(prior.region, scale.scale).components, prior.family, prior.first, prior.second, {}});
+            if (prior.df) result.priors.back().df = numbering_.variables.at(*prior.df);
         }
+        for (std::uint32_t k = 1; k <= scale.locals.size(); ++k)
+            result.locals.push_back(static_cast<std::uint32_t>(layout_.scales.size()) + k);
         layout_.scales.push_back(std::move(result));
     }
 

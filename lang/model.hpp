@@ -101,6 +101,7 @@ struct ScalePrior {
     double second = 0;  ///< scale or rate, if the family has two numbers
     Span span;
     std::vector<std::uint32_t> overridden_by;  ///< as in Factor, of scale_priors
+    std::optional<SymbolId> df;                ///< of local scales: the parameter of which `first` and `second` are half
 };
 
 /// A statement on some entries of a parameter, as written: also one that no entry follows, and one of a set that was not chosen.

@@ -87,6 +87,7 @@ struct ScalePriorLayout {
     ScaleFamily family = ScaleFamily::Flat;
     double first = 0;
     double second = 0;
+    std::optional<std::uint32_t> df;  ///< variable, one number: both are half of it. Of local scales, whose prior is that of all entries
 };
 
 /// A factor, and which part of its spread a scale is.
@@ -100,6 +101,7 @@ struct ScaleLayout {
     SpreadKind spread = SpreadKind::Sd;
     std::vector<ScaleUse> uses;
     std::vector<ScalePriorLayout> priors;  ///< later ones win
+    std::vector<std::uint32_t> locals;     ///< of degrees of freedom: the scales, of Layout::scales, whose prior has them; they come next
 };
 
 /// A block that is the coefficient of a recurrence: h[t] = factor * variable * h[t-1] + ...

@@ -72,7 +72,8 @@ std::string write_factor(Model const& model, Notation& notation, Factor const& f
 
 std::string write_scale_prior(Model const& model, Notation const& notation, ScalePrior const& prior) {
     return fmt::format("{} {}{} ~ {}", argument_name(prior.spread), notation.declaration(prior.scale), to_text(model, prior.region),
-                       to_text(prior.family, prior.first, prior.second)) +
+                       prior.df ? fmt::format("gamma({0}/2, {0}/2)", model.symbols[*prior.df].name)
+                                : to_text(prior.family, prior.first, prior.second)) +
            write_overridden(prior.overridden_by);
 }
 

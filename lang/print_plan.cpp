@@ -102,7 +102,8 @@ class PlanPrinter {
         for (ScaleUse const& use : scale.uses) factors += (factors.empty() ? "" : " ") + std::to_string(use.factor);
         line(0, fmt::format("scale {}: {} of factors {}", name(scale.variable), argument_name(scale.spread), factors));
         for (ScalePriorLayout const& p : scale.priors)
-            line(1, "prior " + to_text(p.family, p.first, p.second) + (p.components.empty() ? "" : ", components " + listed(p.components)));
+            line(1, "prior " + (p.df ? "gamma of " + name(*p.df) : to_text(p.family, p.first, p.second)) +
+                        (p.components.empty() ? "" : ", components " + listed(p.components)));
     }
 
     void print_block(BlockPlan const& block) {

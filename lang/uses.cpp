@@ -210,7 +210,7 @@ class Uses {
     void warn_of_unused() {
         for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol) {
             Symbol const& parameter = model_.symbols[symbol];
-            bool is_used = !workspace_.spread_uses[symbol].empty();
+            bool is_used = !workspace_.spread_uses[symbol].empty() || workspace_.df_uses.contains(symbol);
             for (Factor const& factor : model_.factors) {
                 is_used = is_used || (factor.target != symbol && mentions(model_, factor.mean, {Op::Param, symbol, 0}));
             }

@@ -65,6 +65,7 @@ struct Distribution {
         ScaleFamily family = ScaleFamily::Gamma;
         double first = 0;
         double second = 0;
+        tree::Expr const* df = nullptr;  ///< a parameter: both are half of it
     };
     Family family = Family::Normal;
     tree::Expr const* mean = nullptr;     ///< of Normal, unless `mean_value`
@@ -123,6 +124,7 @@ struct Workspace {
     std::vector<PriorStatement> priors{};                                        ///< later ones win
     std::vector<PriorStatement> observations{};
     std::map<SymbolId, std::vector<SpreadUse>> spread_uses{};
+    std::map<SymbolId, Span> df_uses{};                                     ///< parameters that are degrees of freedom, and where
     std::set<std::string, std::less<>> unknown{};                           ///< names that were complained of already
     std::size_t depth = 0;                                                  ///< of the expression that is being read
     std::vector<std::uint32_t> heights{};                                   ///< of the terms, as far as they were asked for

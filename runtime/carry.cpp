@@ -213,7 +213,8 @@ void Carrier::hold(std::uint32_t variable, std::vector<double> const& values) {
 void Carrier::draw_scale_priors(ScaleLayout const& scale, Stream& stream) {
     std::size_t const size = problem_.bound.grid.size(problem_.plan.layout.variables[scale.variable].extent);
     for (std::size_t const entry : map_.unseen()[scale.variable]) {
-        state_.values[scale.variable][entry] = draw_prior(prior_of(scale, entry / size), stream);  // flat ones are refused by CarryMap
+        state_.values[scale.variable][entry] =
+            draw_prior(prior_of(scale, entry / size, state_), stream);  // flat ones are refused by CarryMap
     }
 }
 

@@ -95,7 +95,7 @@ class Responses {
         if (source.term == nullptr && layout.variables[source.variable].learnt_from) return {};
         if (source.term == nullptr && layout.variables[source.variable].kind == VariableKind::Scale) {
             for (std::size_t s = 0; s < layout.scales.size(); ++s) {
-                if (layout.scales[s].variable == source.variable) return {Kind::Scale, s, source.offset};
+                if (layout.scales[s].variable == source.variable && layout.scales[s].locals.empty()) return {Kind::Scale, s, source.offset};
             }
             return {};
         }

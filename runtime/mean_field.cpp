@@ -192,8 +192,10 @@ double MeanField::noise_variance(std::size_t f, std::size_t component, std::size
         std::size_t const entry = factors_.scale_index({static_cast<std::uint32_t>(f), part}, component, sequence, step);
         std::size_t const size = posterior_.scales[s].size() / layout.variables[v].components;
         // A new output has a local scale of its own.
-        variance *= layout.variables[v].is_local ? mean_variance(prior_of(*scale, entry / size), scale->spread)
-                                                 : posterior_.scales[s][entry].variance;
+        ScalePriorLayout const& prior = prior_of(*scale, entry / size);
+        variance *= prior.df                       ? HUGE_VAL  // there are some below 2
+                    : layout.variables[v].is_local ? mean_variance(prior, scale->spread)
+                                                   : posterior_.scales[s][entry].variance;
     }
     return variance;
 }
@@ -204,8 +206,30 @@ void MeanField::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& f
     posterior_.state.values[scale.variable][entry] = from_variance(scale.spread, 1 / factor.precision);
 }
 
+LocalSums MeanField::local_sums(std::size_t s) const {
+    LocalSums sums;
+    for (std::uint32_t const local : problem_.plan.layout.scales[s].locals) {
+        for (ScaleFactor const& factor : posterior_.scales[local]) {
+            sums.count += 1;
+            sums.sum += factor.log_precision - factor.precision;
+        }
+    }
+    return sums;
+}
+
+/// With their local scales, whose factors are made from their mean.
+double MeanField::update_degrees_of_freedom(std::size_t s) {
+    ScaleLayout const& scale = problem_.plan.layout.scales[s];
+    ScaleFactor const factor = make_degrees_of_freedom_factor(scale.priors.back(), local_sums(s));
+    double rise = factor.log_normaliser - posterior_.scales[s].front().log_normaliser;
+    set_scale(s, 0, factor);
+    for (std::uint32_t const local : scale.locals) rise += update_scale(local);
+    return rise;
+}
+
 double MeanField::update_scale(std::size_t s) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
+    if (!scale.locals.empty()) return update_degrees_of_freedom(s);
     std::size_t const entries = posterior_.scales[s].size();
     std::vector<double> squares(entries, 0.0);
     std::vector<double> const& counts = counts_[s];
@@ -218,9 +242,9 @@ double MeanField::update_scale(std::size_t s) {
     for (std::size_t e = 0; e < entries; ++e) {
         ScaleFactor const old = posterior_.scales[s][e];
         bool const is_point = problem_.plan.layout.variables[scale.variable].learnt_from.has_value();
-        ScaleFactor const factor =
-            is_point ? make_scale_point(scale.spread, counts[e], squares[e])
-                     : make_scale_factor(prior_of(scale, e / size), scale.spread, counts[e], squares[e], scale_tilts_[s][e]);
+        ScaleFactor const factor = is_point ? make_scale_point(scale.spread, counts[e], squares[e])
+                                            : make_scale_factor(prior_of(scale, e / size, posterior_.state), scale.spread, counts[e],
+                                                                squares[e], scale_tilts_[s][e]);
         rise += factor.log_normaliser - old.log_normaliser - 0.5 * old.precision * (old.squares - squares[e]);
         set_scale(s, e, factor);
     }

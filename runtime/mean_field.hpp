@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "degrees_of_freedom.hpp"
 #include "exact_fit.hpp"
 #include "factor_update.hpp"
 #include "predict.hpp"
@@ -64,12 +65,15 @@ class MeanField {
     void tilt_scale(std::size_t scale, std::size_t entry, double epsilon) { scale_tilts_[scale][entry] = epsilon; }
     /// Cells that count of every entry of a scale of the layout, [component][extent].
     std::vector<double> const& counts(std::size_t scale) const { return counts_[scale]; }
+    /// Of degrees of freedom, a scale of the layout.
+    LocalSums local_sums(std::size_t scale) const;
     Problem const& problem() const { return problem_; }
 
   private:
     double climb();
     std::optional<std::uint32_t> find_exact_fit(double share) const;
     double update_scale(std::size_t scale);
+    double update_degrees_of_freedom(std::size_t scale);
     /// E[1 / precision] of a new output in a cell.
     double noise_variance(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
     std::vector<double> values_of(TermPlan const& term) const;

@@ -228,8 +228,12 @@ class Writer {
     void write_scale(std::uint32_t v, Group const& group) {
         Variable const& variable = layout_.variables[v];
         SpreadKind spread = SpreadKind::Sd;
-        for (ScaleLayout const& scale : layout_.scales)
-            if (scale.variable == v) spread = scale.spread;
+        bool is_df = false;
+        for (ScaleLayout const& scale : layout_.scales) {
+            if (scale.variable != v) continue;
+            spread = scale.spread;
+            is_df = !scale.locals.empty();
+        }
         auto const dims = labelled_dims(variable);
         for (std::size_t c = 0; c < group.entries.size(); ++c) {
             std::vector<std::string> labels(dims.size());
@@ -237,11 +241,13 @@ class Writer {
                 labels[d] = index_of(dims[d], rest % variable.shape[d]);
             Moments const& m = group.entries[c].moments;
             std::string const left = target(variable, group, labels);
-            note_entry(group.entries[c], spread == SpreadKind::Sd);
+            note_entry(group.entries[c], spread == SpreadKind::Sd && !is_df);
             double const relative =
                 m.mean / std::max(m.sd, 1e-6 * m.mean);  // a spread that hardly moved has a large shape, and no infinite one
             double const square = relative * relative;
-            if (spread == SpreadKind::Variance) {
+            if (is_df) {
+                statement(fmt::format("{} ~ gamma({}, {})", left, number(square), number(square / m.mean)));
+            } else if (spread == SpreadKind::Variance) {
                 statement(fmt::format("{} ~ inverse_gamma({}, {})", left, number(square + 2), number(m.mean * (square + 1))));
             } else if (spread == SpreadKind::Precision) {
                 statement(fmt::format("{} ~ gamma({}, {})", left, number(square), number(square / m.mean)));

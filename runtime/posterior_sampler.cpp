@@ -46,10 +46,14 @@ PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.prob
     for (std::size_t s = 0; s < plan.layout.scales.size(); ++s) {
         ScaleLayout const& scale = plan.layout.scales[s];
         if (plan.layout.variables[scale.variable].learnt_from) continue;
-        scales_.push_back({s, {}, field.counts(s)});
+        scales_.push_back({s, {}, field.counts(s), {}});
+        if (!scale.locals.empty()) {
+            scales_.back().df.emplace(scale.priors.back(), field.local_sums(s));
+            continue;
+        }
         std::size_t const size = scales_.back().counts.size() / plan.layout.variables[scale.variable].components;
         for (std::size_t e = 0; e < scales_.back().counts.size(); ++e) {
-            scales_.back().tables.emplace_back(prior_of(scale, e / size), scale.spread, scales_.back().counts[e],
+            scales_.back().tables.emplace_back(prior_of(scale, e / size, posterior_.state), scale.spread, scales_.back().counts[e],
                                                posterior_.scales[s][e].squares);
         }
     }
@@ -93,12 +97,18 @@ double PosteriorSampler::draw(std::uint64_t seed, std::uint64_t index, State& st
     for (Scale const& scale : scales_) {
         Stream stream(seed, 0, index, unit++);
         ScaleLayout const& layout = problem_.plan.layout.scales[scale.index];
+        if (scale.df) {
+            double& df = state.values[layout.variable].front();
+            df = scale.df->quantile(stream.uniform());
+            log_density_of_draw += scale.df->log_density(df);
+            continue;
+        }
         std::size_t const size = scale.tables.size() / problem_.plan.layout.variables[layout.variable].components;
         for (std::size_t e = 0; e < scale.tables.size(); ++e) {
             double const sd = scale.tables[e].quantile(stream.uniform());
             state.values[layout.variable][e] = from_variance(layout.spread, sd * sd);
-            log_density_of_draw +=
-                log_density(prior_of(layout, e / size), layout.spread, scale.counts[e], posterior_.scales[scale.index][e], sd);
+            log_density_of_draw += log_density(prior_of(layout, e / size, posterior_.state), layout.spread, scale.counts[e],
+                                               posterior_.scales[scale.index][e], sd);
         }
     }
     return log_density_of_draw;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "degrees_of_freedom.hpp"
 #include "mean_field.hpp"
 
 namespace bam {
@@ -33,6 +34,7 @@ class PosteriorSampler {
         std::size_t index = 0;  ///< of the layout's scales
         std::vector<ScaleTable> tables;
         std::vector<double> counts;
+        std::optional<DegreesOfFreedomTable> df;  ///< in the place of tables
     };
     void add_system(Block& block, std::vector<std::size_t> places, std::vector<std::size_t> before, Eigen::MatrixXd covariance,
                     Eigen::MatrixXd gain);

@@ -247,7 +247,7 @@ double PredictionRecorder::new_precision(Predictor::Target const& target, Factor
         if (!layout.variables[*spread.variable].is_local) continue;
         auto const scale =
             std::find_if(layout.scales.begin(), layout.scales.end(), [&](ScaleLayout const& s) { return s.variable == *spread.variable; });
-        double const drawn = draw_prior(prior_of(*scale, spread.component[target.component]), stream);
+        double const drawn = draw_prior(prior_of(*scale, spread.component[target.component], means_.state()), stream);
         precision = factors.precision_without(part, target.factor, target.component, target.sequence, target.step) *
                     to_precision(spread.kind, drawn);
     }

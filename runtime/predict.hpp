@@ -66,6 +66,7 @@ class CellMeans {
     void evaluate();
     /// Of a missing cell that is drawn with the parameters, its value.
     double of(Predictor::Target const& target) const;
+    State const& state() const { return state_; }
 
   private:
     Problem const& problem_;

@@ -167,6 +167,7 @@ void Replica::sweep(std::uint64_t index) {
     for (ScaleLayout const& scale : problem_.plan.layout.scales) {
         Stream stream(seed_, chain_, index, unit++);
         factors_.gather(scale);
+        for (std::uint32_t const local : scale.locals) factors_.gather(problem_.plan.layout.scales[local]);
         draw_scale(scale, problem_.plan.layout, factors_, state_, stream);
     }
     update_densities();

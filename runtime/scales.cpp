@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "degrees_of_freedom.hpp"
 #include "spread.hpp"
 
 namespace bam {
@@ -35,7 +36,9 @@ void for_each_entry(ScaleLayout const& scale, Layout const& layout, State const&
     std::size_t const components = layout.variables[scale.variable].components;
     std::size_t const size = state.values[scale.variable].size() / components;
     for (std::size_t c = 0; c < components; ++c) {
-        for (std::size_t i = 0; i < size; ++i) f(c * size + i, prior_of(scale, c));
+        ScalePriorLayout const& stated = prior_of(scale, c);
+        ScalePriorLayout const now = stated.df ? prior_of(scale, c, state) : ScalePriorLayout{};
+        for (std::size_t i = 0; i < size; ++i) f(c * size + i, stated.df ? now : stated);
     }
 }
 
@@ -48,7 +51,14 @@ ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component
     return scale.priors.front();
 }
 
+ScalePriorLayout prior_of(ScaleLayout const& scale, std::size_t component, State const& state) {
+    ScalePriorLayout prior = prior_of(scale, component);
+    if (prior.df) prior.first = prior.second = state.values[*prior.df].front() / 2;
+    return prior;
+}
+
 void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State& state, Stream& stream) {
+    if (!scale.locals.empty()) return draw_degrees_of_freedom(scale, layout, factors, state, stream);
     for_each_entry(scale, layout, state, [&](std::size_t e, ScalePriorLayout const& prior) {
         auto const [n, squares] = statistics(scale, factors, e);
         double& auxiliary = state.auxiliaries[scale.variable][e];
@@ -64,8 +74,9 @@ void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& f
 }
 
 double log_conditional(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State const& state, std::size_t entry) {
+    if (!scale.locals.empty()) return log_density_with_locals(scale, layout, factors, state);
     std::size_t const size = state.values[scale.variable].size() / layout.variables[scale.variable].components;
-    ScalePriorLayout const& prior = prior_of(scale, entry / size);
+    ScalePriorLayout const prior = prior_of(scale, entry / size, state);
     auto const [n, squares] = statistics(scale, factors, entry);
     double const auxiliary = state.auxiliaries[scale.variable][entry];
     Kernel const k = kernel(prior, scale.spread, auxiliary);
@@ -108,7 +119,8 @@ double log_prior(ScaleLayout const& scale, Layout const& layout, State const& st
 
 void start_scale(ScaleLayout const& scale, Layout const& layout, double guess, State& state) {
     for_each_entry(scale, layout, state, [&](std::size_t e, ScalePriorLayout const& prior) {
-        state.values[scale.variable][e] = from_variance(scale.spread, square(typical_sd(prior, guess)));
+        state.values[scale.variable][e] =
+            scale.locals.empty() ? from_variance(scale.spread, square(typical_sd(prior, guess))) : usual_degrees_of_freedom;
         state.auxiliaries[scale.variable][e] = has_auxiliary(prior.family) ? square(prior.second) : 1;
     });
 }
@@ -123,8 +135,9 @@ bool is_proper(ScaleLayout const& scale, Layout const& layout, Factors const& fa
     std::size_t const size = entries / layout.variables[scale.variable].components;
     for (std::size_t e = 0; e < entries; ++e) {
         double const n = statistics(scale, factors, e).n;
-        Kernel const k = kernel(prior_of(scale, e / size), scale.spread, 1);
-        proper = proper && (k.gamma > 0 || k.alpha + n / 2 > 0);
+        ScalePriorLayout const& prior = prior_of(scale, e / size);
+        Kernel const k = kernel(prior, scale.spread, 1);
+        proper = proper && (prior.df || k.gamma > 0 || k.alpha + n / 2 > 0);
     }
     return proper;
 }

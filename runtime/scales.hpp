@@ -12,8 +12,9 @@
 
 namespace bam {
 
-/// Draws every entry of one scale given the sums of squares of its factors, into the state. Every family is a row of one form: with v the
-/// variance and S, n the sum of squares and the number of its cells, p(v | rest) ∝ v^(-α-1-n/2) exp(-(β + S/2) / v - γ v / 2).
+/// Draws every entry of one scale (of degrees of freedom, the number; see degrees_of_freedom.hpp) given the sums of squares of its factors,
+/// into the state. Every family is a row of one form: with v the variance and S, n the sum of squares and the number of its cells, p(v |
+/// rest) ∝ v^(-α-1-n/2) exp(-(β + S/2) / v - γ v / 2).
 void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State& state, Stream& stream);
 
 /// The log density, up to a constant, from which draw_scale draws an entry, of the number that the file declares: the kernel with what its
@@ -39,8 +40,11 @@ double log_prior(ScaleLayout const& scale, Layout const& layout, State const& st
 /// A point in the bulk of the prior of each entry, or `guess` (an sd) where the prior says nothing.
 void start_scale(ScaleLayout const& scale, Layout const& layout, double guess, State& state);
 
-/// The prior of the entries of a component: the last that speaks of it.
+/// The prior of the entries of a component: the last that speaks of it. Of local scales with degrees of freedom that are a parameter,
+/// without their numbers.
 ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component);
+/// The same with those numbers as they are in the state.
+ScalePriorLayout prior_of(ScaleLayout const& scale, std::size_t component, State const& state);
 
 /// Whether the conditional is proper: flat priors need enough cells. [component][extent] counts as in Factors.
 bool is_proper(ScaleLayout const& scale, Layout const& layout, Factors const& factors);

@@ -50,6 +50,7 @@ char const* method_of(PlanMethod method) {
 }
 
 std::string method_of(ScaleLayout const& scale) {
+    if (!scale.locals.empty()) return "slice";
     switch (scale.priors.back().family) {
         case ScaleFamily::HalfStudentT: return "inverse-gamma+mixture";
         case ScaleFamily::HalfNormal:

@@ -277,8 +277,9 @@ class Oracle {
 
     double log_prior(ScalePrior const& prior, State const& state) const {
         double sum = 0;
-        double const a = prior.first;
-        double const b = prior.second;
+        double const df = prior.df ? state.values[numbering_.variables.at(*prior.df)].front() : 0;
+        double const a = prior.df ? df / 2 : prior.first;
+        double const b = prior.df ? df / 2 : prior.second;
         for (double x : state.values[numbering_.variables.at(prior.scale)]) {
             switch (prior.family) {
                 case ScaleFamily::Flat: break;

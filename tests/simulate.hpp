@@ -19,7 +19,7 @@ class Simulator {
     void parameters(State& state) {
         Model const& model = study_.model;
         for (ScalePrior const& prior : model.scale_priors) {
-            for (double& x : state.values[numbering_.variables.at(prior.scale)]) x = draw(prior);
+            for (double& x : state.values[numbering_.variables.at(prior.scale)]) x = draw(prior, state);
             auto& auxiliaries = state.auxiliaries[numbering_.variables.at(prior.scale)];
             for (std::size_t i = 0; i < auxiliaries.size(); ++i) {
                 // aux | var of a half-t
@@ -130,7 +130,9 @@ class Simulator {
     double normal() { return std::normal_distribution<double>()(random_); }
     double gamma(double shape) { return std::gamma_distribution<double>(shape)(random_); }
 
-    double draw(ScalePrior const& prior) {
+    double draw(ScalePrior const& prior, State const& state) {
+        double const df = prior.df ? state.values[numbering_.variables.at(*prior.df)].front() : 0;
+        if (prior.df) return gamma(df / 2) / (df / 2);
         switch (prior.family) {
             case ScaleFamily::HalfStudentT: return prior.second * std::abs(std::student_t_distribution<double>(prior.first)(random_));
             case ScaleFamily::Exponential: return std::exponential_distribution<double>(prior.first)(random_);

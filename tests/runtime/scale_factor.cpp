@@ -16,7 +16,7 @@ double digamma(double x) {
     return result + std::log(x) - 0.5 / x - i * (1.0 / 12 - i * (1.0 / 120 - i * (1.0 / 252 - i / 240)));
 }
 
-ScalePriorLayout prior(ScaleFamily family, double first, double second = 0) { return {{}, family, first, second}; }
+ScalePriorLayout prior(ScaleFamily family, double first, double second = 0) { return {{}, family, first, second, {}}; }
 
 }  // namespace
 

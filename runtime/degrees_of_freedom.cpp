@@ -1,0 +1,178 @@
+#include "degrees_of_freedom.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scales.hpp"
+
+namespace bam {
+namespace {
+
+/// Log normaliser of gamma(ν/2, ν/2).
+double log_normaliser(double df) { return df / 2 * std::log(df / 2) - std::lgamma(df / 2); }
+
+/// Log density of student_t(ν, 0, 1) at the root of a square, without its -log(π)/2.
+double log_student_t(double df, double square) {
+    return std::lgamma((df + 1) / 2) - std::lgamma(df / 2) - 0.5 * std::log(df) - (df + 1) / 2 * std::log1p(square / df);
+}
+
+/// Calls f(entry, square) for the counting cells of the local scales.
+template <class F>
+void for_each_cell(ScaleLayout const& scale, Layout const& layout, Factors const& factors, F f) {
+    for (std::uint32_t const local : scale.locals) {
+        ScaleLayout const& of = layout.scales[local];
+        std::size_t const entries = factors.counts(of.uses.front()).size();
+        for (std::size_t e = 0; e < entries; ++e) {
+            double n = 0;
+            double square = 0;
+            for (ScaleUse const& use : of.uses) {
+                n += factors.counts(use)[e];
+                square += factors.squares(use)[e];
+            }
+            if (n > 0) f(local, e, square);
+        }
+    }
+}
+
+/// Of log ν.
+double log_marginal(ScaleLayout const& scale, Layout const& layout, Factors const& factors, double log_df) {
+    double const df = std::exp(log_df);
+    double sum = log_density(scale.priors.back(), df) + log_df;
+    for_each_cell(scale, layout, factors, [&](std::uint32_t, std::size_t, double square) { sum += log_student_t(df, square); });
+    return sum;
+}
+
+/// prior(ν) exp(count c(ν) + ν/2 sum) as a density of log ν, on an even grid about its peak as far as it matters to 1e-20. It is smooth, so
+/// that sums over the grid are integrals to rounding.
+struct Grid1 {
+    double step = 0;
+    double log_peak = 0;
+    std::vector<double> at, density;
+};
+
+Grid1 make_grid1(ScalePriorLayout const& prior, LocalSums const& sums) {
+    auto const f = [&](double u) {
+        double const df = std::exp(u);
+        return log_density(prior, df) + u + sums.count * log_normaliser(df) + df / 2 * sums.sum;
+    };
+    constexpr double low = -7, high = 16;  // log ν: beyond them student_t is no distribution to speak of, or normal
+    constexpr double depth = 46;
+    Grid1 grid;
+    double peak = low;
+    grid.log_peak = f(low);
+    auto const search = [&](double from, double to, double step) {
+        for (double u = from; u <= to; u += step) {
+            if (double const value = f(u); value > grid.log_peak) {
+                peak = u;
+                grid.log_peak = value;
+            }
+        }
+    };
+    search(low, high, 0.05);
+    search(peak - 0.05, peak + 0.05, 1e-3);
+    double const h = 1e-3;
+    double const curvature = -(f(peak + h) - 2 * grid.log_peak + f(peak - h)) / (h * h);
+    grid.step = std::min(0.1, curvature > 0 ? 0.25 / std::sqrt(curvature) : 0.1);
+    std::vector<double> left;
+    for (double u = peak - grid.step; u > low && f(u) > grid.log_peak - depth; u -= grid.step) left.push_back(u);
+    grid.at.assign(left.rbegin(), left.rend());
+    for (double u = peak; u < high && f(u) > grid.log_peak - depth; u += grid.step) grid.at.push_back(u);
+    for (double const u : grid.at) grid.density.push_back(std::exp(f(u) - grid.log_peak));
+    return grid;
+}
+
+}  // namespace
+
+void draw_degrees_of_freedom(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State& state, Stream& stream) {
+    constexpr double width = 1;
+    constexpr int most_steps = 20;
+    double const here = std::log(state.values[scale.variable].front());
+    auto const f = [&](double u) { return log_marginal(scale, layout, factors, u); };
+    double const level = f(here) - stream.exponential();
+    double left = here - width * stream.uniform();
+    double right = left + width;
+    // Neal's limit of the steps, shared out at random between both sides, keeps detailed balance.
+    int steps_left = static_cast<int>(most_steps * stream.uniform());
+    int steps_right = most_steps - 1 - steps_left;
+    while (steps_left-- > 0 && f(left) > level) left -= width;
+    while (steps_right-- > 0 && f(right) > level) right += width;
+    double u = here;
+    for (int k = 0; k < 200; ++k) {
+        u = left + (right - left) * stream.uniform();
+        if (f(u) > level) break;
+        (u < here ? left : right) = u;
+        u = here;
+    }
+    state.values[scale.variable].front() = std::exp(u);
+}
+
+double log_density_with_locals(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State const& state) {
+    double const df = state.values[scale.variable].front();
+    double sum = log_marginal(scale, layout, factors, std::log(df)) - std::log(df);
+    for (std::uint32_t const local : scale.locals) {
+        ScaleLayout const& of = layout.scales[local];
+        ScalePriorLayout const prior = prior_of(of, 0, state);
+        std::vector<double> const& values = state.values[of.variable];
+        std::vector<double> squares(values.size(), -1);  // of entries whose cell counts
+        for_each_cell(scale, layout, factors, [&](std::uint32_t which, std::size_t e, double square) {
+            if (which == local) squares[e] = square;
+        });
+        for (std::size_t e = 0; e < values.size(); ++e) {
+            bool const counts = squares[e] >= 0;
+            ScalePriorLayout given = prior;
+            given.first += counts ? 0.5 : 0;
+            given.second += counts ? 0.5 * squares[e] : 0;
+            sum += log_density(given, values[e]);
+        }
+    }
+    return sum;
+}
+
+ScaleFactor make_degrees_of_freedom_factor(ScalePriorLayout const& prior, LocalSums const& sums) {
+    Grid1 const grid = make_grid1(prior, sums);
+    double mass = 0, first = 0, second = 0, log_first = 0, log_second = 0;
+    for (std::size_t k = 0; k < grid.at.size(); ++k) {
+        double const p = grid.density[k];
+        double const df = std::exp(grid.at[k]);
+        mass += p;
+        first += p * df;
+        second += p * df * df;
+        log_first += p * grid.at[k];
+        log_second += p * grid.at[k] * grid.at[k];
+    }
+    ScaleFactor factor;
+    factor.mean = first / mass;
+    factor.variance = second / mass;
+    factor.precision = 1 / (factor.mean * factor.mean);
+    factor.log_precision = -2 * log_first / mass;
+    factor.sd_of_log = std::sqrt(std::max(0.0, log_second / mass - log_first / mass * (log_first / mass)));
+    factor.log_normaliser =
+        std::log(mass * grid.step) + grid.log_peak - sums.count * log_normaliser(factor.mean) - factor.mean / 2 * sums.sum;
+    return factor;
+}
+
+DegreesOfFreedomTable::DegreesOfFreedomTable(ScalePriorLayout const& prior, LocalSums const& sums) : prior_(prior), sums_(sums) {
+    Grid1 grid = make_grid1(prior, sums);
+    double mass = 0;
+    for (double const p : grid.density) {
+        below_.push_back(mass);
+        mass += p;
+    }
+    for (double& b : below_) b /= mass;
+    log_mass_ = std::log(mass * grid.step) + grid.log_peak;
+    step_ = grid.step;
+    at_ = std::move(grid.at);
+}
+
+double DegreesOfFreedomTable::quantile(double u) const {
+    auto const k = static_cast<std::size_t>(std::upper_bound(below_.begin(), below_.end(), u) - below_.begin()) - 1;
+    double const next = k + 1 < below_.size() ? below_[k + 1] : 1;
+    double const share = next > below_[k] ? (u - below_[k]) / (next - below_[k]) : 0.5;
+    return std::exp(at_[k] + (share - 0.5) * step_);
+}
+
+double DegreesOfFreedomTable::log_density(double df) const {
+    return bam::log_density(prior_, df) + sums_.count * log_normaliser(df) + df / 2 * sums_.sum - log_mass_;
+}
+
+}  // namespace bam
