@@ -41,8 +41,7 @@ TEST_CASE("degrees of freedom: the factor has the moments of its density") {
         ScaleFactor const q = make_degrees_of_freedom_factor(prior, sums);
         CHECK(q.mean == doctest::Approx(exact.mean).epsilon(1e-5));
         CHECK(q.log_precision == doctest::Approx(-2 * exact.log_mean).epsilon(1e-5));
-        CHECK(q.log_normaliser ==
-              doctest::Approx(std::log(exact.mass) - sums.count * c(q.mean) - q.mean / 2 * sums.sum).epsilon(1e-5));
+        CHECK(q.log_normaliser == doctest::Approx(std::log(exact.mass) - sums.count * c(q.mean) - q.mean / 2 * sums.sum).epsilon(1e-5));
         CHECK(std::sqrt(1 / q.precision) == doctest::Approx(q.mean));
         DegreesOfFreedomTable const table(prior, sums);
         CHECK(std::exp(table.log_density(7.0)) ==
