@@ -69,7 +69,7 @@ double CellDensities::log_density(std::size_t f, std::size_t component, std::siz
     if (locals_[f]) {
         auto const& [part, scale] = *locals_[f];
         double const sd = 1 / std::sqrt(factors_.precision_without(part, f, component, sequence, step));
-        return log_mixture(prior_of(*scale, factor.spread[part].component[component]), scale->spread, residual, sd);
+        return log_mixture(prior_of(*scale, factor.spread[part].component[component], inputs_.state), scale->spread, residual, sd);
     }
     double const w = factors_.precision(f, component, sequence, step);
     return 0.5 * (std::log(w) - std::log(2 * std::numbers::pi) - w * residual * residual);

@@ -36,9 +36,9 @@ double log_normal(double x, double sd) { return -0.5 * (std::log(2 * std::number
 }  // namespace
 
 TEST_CASE("mixtures: the closed density is the integral over the local scale") {
-    ScalePriorLayout const of_student{{}, ScaleFamily::Gamma, 2.5, 2.5};
-    ScalePriorLayout const of_laplace{{}, ScaleFamily::Exponential, 0.5, 0};
-    ScalePriorLayout const of_horseshoe{{}, ScaleFamily::HalfStudentT, 1, 1};
+    ScalePriorLayout const of_student{{}, ScaleFamily::Gamma, 2.5, 2.5, {}};
+    ScalePriorLayout const of_laplace{{}, ScaleFamily::Exponential, 0.5, 0, {}};
+    ScalePriorLayout const of_horseshoe{{}, ScaleFamily::HalfStudentT, 1, 1, {}};
     for (double const sd : {0.3, 2.0}) {
         for (double const x : {-9.0, -1.5, 0.02, 0.4, 2.4, 5.0, 30.0}) {
             auto const check = [&](ScalePriorLayout const& local, SpreadKind spread) {
@@ -49,7 +49,7 @@ TEST_CASE("mixtures: the closed density is the integral over the local scale") {
             check(of_horseshoe, SpreadKind::Sd);
         }
     }
-    CHECK_THROWS_AS(log_mixture({{}, ScaleFamily::HalfNormal, 1, 0}, SpreadKind::Sd, 1, 1), std::logic_error);
+    CHECK_THROWS_AS(log_mixture({{}, ScaleFamily::HalfNormal, 1, 0, {}}, SpreadKind::Sd, 1, 1), std::logic_error);
 }
 
 TEST_CASE("cell densities: with the densities of the families written down, and nothing where a cell is missing") {
@@ -172,7 +172,7 @@ TEST_CASE("density parts: a prior is what is made of numbers and data alone") {
         return names(study, variables);
     };
     auto const robust = test::study_of({"robust", "small"});
-    CHECK(scaled(*robust) == "W_k W_q W_v width a sigma ratio ");
+    CHECK(scaled(*robust) == "W_k W_q W_v df width a sigma ratio ");
     CHECK(names(*robust, prior_statements(robust->problem.plan).of_model) == "W_v ");
     auto const shrinkage = test::study_of({"shrinkage", "rows"});
     CHECK(names(*shrinkage, prior_statements(shrinkage->problem.plan).of_model) == "b c ");

@@ -99,7 +99,7 @@ TEST_CASE("power-scaling: the distance of draws to their weighted selves is that
           doctest::Approx(distance({}, moved, points.front(), points.back())).epsilon(10.0 / static_cast<double>(n)));
 }
 
-TEST_CASE("power-scaling: neither the unit, the sign nor the order of the draws matters; equal weights move nothing") {
+TEST_CASE("power-scaling: neither the unit - the sign nor the order of the draws matters and equal weights move nothing") {
     std::vector<double> const points = normal_points(500);
     Stream stream(3, 1, 1, 1);
     std::vector<double> draws, other, log_density, backward, backward_density;
