@@ -53,7 +53,7 @@ class Suspicions {
             if (decays.contains(factor.target)) look_at_growth(factor);
         }
         for (ScalePrior const& prior : model_.scale_priors)
-            if (!is_unused(prior.span)) look_at_gamma(prior);
+            if (!is_unused(prior.span) && !model_.symbols[prior.scale].local_of) look_at_gamma(prior);
         return std::move(found_);
     }
 

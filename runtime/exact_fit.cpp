@@ -34,8 +34,14 @@ ExactFitWatch::ExactFitWatch(Problem const& problem, Factors const& factors) {
         bool const is_of_observations = !scale.uses.empty() && std::all_of(scale.uses.begin(), scale.uses.end(), [&](ScaleUse const& use) {
             return layout.factors[use.factor].is_observation;
         });
+        // Where outliers have local scales, squares are small because those are: they say nothing of the fit.
+        bool const has_local = std::any_of(scale.uses.begin(), scale.uses.end(), [&](ScaleUse const& use) {
+            std::vector<SpreadLayout> const& spread = layout.factors[use.factor].spread;
+            return std::any_of(spread.begin(), spread.end(),
+                               [&](SpreadLayout const& part) { return part.variable && layout.variables[*part.variable].is_local; });
+        });
         Variable const& variable = layout.variables[scale.variable];
-        if (!is_of_observations || variable.is_local) continue;
+        if (!is_of_observations || has_local) continue;
         std::size_t const size = problem.bound.grid.size(variable.extent);
         Watched watched{&scale, std::vector<double>(variable.components * size, 0.0)};
         for (ScaleUse const& use : scale.uses) add_squares(problem, factors, use, watched.outputs);

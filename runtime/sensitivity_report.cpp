@@ -117,9 +117,10 @@ void explain(SensitivityTable& table) {
         return;
     }
     say_findings(table);
-    bool const all_known =
-        std::none_of(table.rows.begin(), table.rows.end(), [](SensitivityRow const& row) { return std::isnan(row.prior); });
-    if (table.sentences.empty() && all_known && !table.rows.empty())
+    // A number that is not known is not below.
+    bool const all_below =
+        std::all_of(table.rows.begin(), table.rows.end(), [](SensitivityRow const& row) { return row.prior < sensitivity_threshold; });
+    if (table.sentences.empty() && all_below && !table.rows.empty())
         table.sentences.push_back(
             fmt::format("No quantity hangs on a prior: all are below {}, which is where it begins to matter.", sensitivity_threshold));
     say_unknown(table);
