@@ -9,11 +9,11 @@ namespace bam {
 namespace {
 
 /// Log normaliser of gamma(ν/2, ν/2).
-double log_normaliser(double df) { return df / 2 * std::log(df / 2) - std::lgamma(df / 2); }
+double log_normaliser(double df) { return df / 2 * std::log(df / 2) - log_gamma(df / 2); }
 
 /// Log density of student_t(ν, 0, 1) at the root of a square, without its -log(π)/2.
 double log_student_t(double df, double square) {
-    return std::lgamma((df + 1) / 2) - std::lgamma(df / 2) - 0.5 * std::log(df) - (df + 1) / 2 * std::log1p(square / df);
+    return log_gamma((df + 1) / 2) - log_gamma(df / 2) - 0.5 * std::log(df) - (df + 1) / 2 * std::log1p(square / df);
 }
 
 /// Calls f(entry, square) for the counting cells of the local scales.

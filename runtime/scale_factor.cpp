@@ -98,7 +98,7 @@ ScaleFactor make_gamma_factor(ScalePriorLayout const& prior, SpreadKind spread, 
     factor.mean = spread == SpreadKind::Precision ? factor.precision : factor.variance;
     factor.sd_of_log = 0.5 * std::sqrt(boost::math::trigamma(a));
     factor.squares = squares;
-    factor.log_normaliser = prior.first * std::log(prior.second) - std::lgamma(prior.first) + std::lgamma(a) - a * std::log(b);
+    factor.log_normaliser = prior.first * std::log(prior.second) - log_gamma(prior.first) + log_gamma(a) - a * std::log(b);
     return factor;
 }
 

@@ -54,7 +54,7 @@ double log_scaled_exponential_integral(double x) {
 
 /// Student's t about 0.
 double log_student_t(double df, double scale, double x) {
-    return std::lgamma((df + 1) / 2) - std::lgamma(df / 2) - 0.5 * std::log(df * std::numbers::pi) - std::log(scale) -
+    return log_gamma((df + 1) / 2) - log_gamma(df / 2) - 0.5 * std::log(df * std::numbers::pi) - std::log(scale) -
            (df + 1) / 2 * std::log1p(square(x / scale) / df);
 }
 
@@ -85,11 +85,11 @@ double log_density(ScalePriorLayout const& prior, double x) {
     switch (prior.family) {
         case ScaleFamily::Flat: return 0;
         case ScaleFamily::HalfStudentT:
-            return std::log(2 / b) + std::lgamma((a + 1) / 2) - std::lgamma(a / 2) - 0.5 * std::log(a * std::numbers::pi) -
+            return std::log(2 / b) + log_gamma((a + 1) / 2) - log_gamma(a / 2) - 0.5 * std::log(a * std::numbers::pi) -
                    (a + 1) / 2 * std::log1p(square(x / b) / a);
         case ScaleFamily::HalfNormal: return 0.5 * std::log(2 / std::numbers::pi) - std::log(a) - 0.5 * square(x / a);
-        case ScaleFamily::InverseGamma: return a * std::log(b) - std::lgamma(a) - (a + 1) * std::log(x) - b / x;
-        case ScaleFamily::Gamma: return a * std::log(b) - std::lgamma(a) + (a - 1) * std::log(x) - b * x;
+        case ScaleFamily::InverseGamma: return a * std::log(b) - log_gamma(a) - (a + 1) * std::log(x) - b / x;
+        case ScaleFamily::Gamma: return a * std::log(b) - log_gamma(a) + (a - 1) * std::log(x) - b * x;
         case ScaleFamily::Exponential: return std::log(a) - a * x;
     }
     return 0;

@@ -2,10 +2,18 @@
 // here, and of the table in lang/families.cpp.
 #pragma once
 
+#include <cmath>
+
 #include "plan.hpp"
 #include "random.hpp"
 
 namespace bam {
+
+/// log |Γ(x)|. std::lgamma also writes the sign into a variable that all threads share.
+inline double log_gamma(double x) {
+    int sign = 0;
+    return ::lgamma_r(x, &sign);
+}
 
 /// A prior of a variance v, given its auxiliary: v^(-alpha-1) exp(-beta / v - gamma v / 2). With n cells whose squared residuals sum to S
 /// it becomes v^(-alpha-1-n/2) exp(-(beta + S/2) / v - gamma v / 2).

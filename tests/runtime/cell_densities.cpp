@@ -172,7 +172,7 @@ TEST_CASE("density parts: a prior is what is made of numbers and data alone") {
         return names(study, variables);
     };
     auto const robust = test::study_of({"robust", "small"});
-    CHECK(scaled(*robust) == "W_k W_q W_v df width a sigma ratio ");
+    CHECK(scaled(*robust) == "W_k W_q W_v width a sigma ratio ");
     CHECK(names(*robust, prior_statements(robust->problem.plan).of_model) == "W_v ");
     auto const shrinkage = test::study_of({"shrinkage", "rows"});
     CHECK(names(*shrinkage, prior_statements(shrinkage->problem.plan).of_model) == "b c ");
