@@ -79,6 +79,22 @@ bool is_hierarchical(Layout const& layout) {
     });
 }
 
+/// A chain among those that run at a time.
+class InTurn {
+  public:
+    explicit InTurn(Checkpoints* checkpoints) : checkpoints_(checkpoints) {
+        if (checkpoints_ != nullptr) checkpoints_->enter();
+    }
+    InTurn(InTurn const&) = delete;
+    InTurn& operator=(InTurn const&) = delete;
+    ~InTurn() {
+        if (checkpoints_ != nullptr) checkpoints_->leave();
+    }
+
+  private:
+    Checkpoints* checkpoints_;
+};
+
 }  // namespace
 
 std::size_t sweeps_of(Problem const& problem, ChainOptions const& options) {
@@ -97,13 +113,16 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
     std::size_t const kept = (options.num_samples + options.thin - 1) / options.thin;
     std::size_t const sweeps = sweeps_of(problem, options);
     std::size_t const total = options.num_warmup + options.num_samples;
-    Predictor predictor(problem, options.chains, kept, options.seed);
+    Predictor predictor(problem, options.chains, options.predicts ? kept : 0, options.seed);
     std::mutex mutex;
 
     SweepOptions sweep = options.sweep;
     sweep.relaxation = relaxation_of(problem, options);
 
-    each_chain(options.chains, options.threads, [&](std::size_t c, std::stop_token const& failed) {
+    // Chains that wait for one another have to be there all at once: then the checkpoints say how many run at a time.
+    Checkpoints* const checkpoints = options.checkpoints;
+    each_chain(options.chains, checkpoints == nullptr ? options.threads : options.chains, [&](std::size_t c, std::stop_token const& failed) {
+        InTurn const turn(checkpoints);
         Chain& chain = run.chains[c];
         Replica replica(problem, options.seed, c + 1, sweep);
         Recorder recorder(problem, replica.inputs());
@@ -136,8 +155,9 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
             }
             if (progress) {
                 std::lock_guard const lock(mutex);
-                progress(c, i + 1, total, i < options.num_warmup);
+                progress(c, i + 1, total, i < options.num_warmup, replica.log_joint());
             }
+            if (checkpoints != nullptr && i >= options.num_warmup && !checkpoints->go_on(i + 1 - options.num_warmup, stop, failed)) break;
         }
         (chain.log_joint.empty() ? chain.warmup_seconds : chain.sampling_seconds) = seconds_since(sampling);
     });

@@ -37,24 +37,6 @@ namespace {
 constexpr int exit_usage = 64;
 constexpr int exit_data = 65;
 
-ChainOptions to_chain_options(FitOptions const& options) {
-    ChainOptions chain;
-    chain.chains = options.chains;
-    chain.num_warmup = options.num_warmup;
-    chain.num_samples = options.num_samples;
-    chain.thin = options.thin;
-    chain.sweeps = options.sweeps;
-    if (options.relax) chain.relaxation = -*options.relax;
-    chain.seed = options.seed;
-    chain.threads = options.threads;
-    chain.starts = options.starts;
-    chain.starts_from_prior = options.init == Init::Prior;
-    if (options.init == Init::Map) chain.ascent_passes = options.max_passes;
-    chain.sweep.draws_rows = options.by_rows;
-    chain.sweep.moves_orbits = options.by_orbits;
-    return chain;
-}
-
 std::vector<RunConfig::File> files_of(Program::Parts const& program) {
     std::map<std::uint32_t, RunConfig::File> files;
     for (auto const& [name, source] : program.compiled.files()) {
@@ -231,6 +213,24 @@ Run long_chains(Run const& run, std::vector<std::string>& notes, std::vector<std
 
 }  // namespace
 
+ChainOptions to_chain_options(FitOptions const& options) {
+    ChainOptions chain;
+    chain.chains = options.chains;
+    chain.num_warmup = options.num_warmup;
+    chain.num_samples = options.num_samples;
+    chain.thin = options.thin;
+    chain.sweeps = options.sweeps;
+    if (options.relax) chain.relaxation = -*options.relax;
+    chain.seed = options.seed;
+    chain.threads = options.threads;
+    chain.starts = options.starts;
+    chain.starts_from_prior = options.init == Init::Prior;
+    if (options.init == Init::Map) chain.ascent_passes = options.max_passes;
+    chain.sweep.draws_rows = options.by_rows;
+    chain.sweep.moves_orbits = options.by_orbits;
+    return chain;
+}
+
 PredictedCell to_cell(Prediction const& p) { return {p.row, p.sequence, p.time, p.output, p.observed, p.mean, p.sd, p.q5, p.q50, p.q95}; }
 
 void summarize(Fit::Parts& parts) {
@@ -263,8 +263,10 @@ void run_gibbs(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions co
                std::stop_token stop) {
     ChainProgress chain_progress;
     if (progress)
-        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup) {
-            progress({chain + 1, iteration, total, is_warmup});
+        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint) {
+            Progress now{chain + 1, iteration, total, is_warmup};
+            now.log_joint = log_joint;
+            progress(now);
         };
     parts.run = or_explain(prepared,
                            [&] { return run_chains(prepared.table->problem, to_chain_options(options), chain_progress, std::move(stop)); });

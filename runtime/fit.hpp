@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bam/bam.hpp"
+#include "chains.hpp"
 #include "climb.hpp"
 #include "config.hpp"
 #include "draws.hpp"
@@ -42,6 +43,9 @@ struct Predictions::Parts {
 /// Runs the backend. Throws Error; BAM0482: a block or a scale cannot be drawn; BAM0490: a density without a mode.
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop);
+
+/// What of them a chain looks at.
+ChainOptions to_chain_options(FitOptions const& options);
 
 /// Fills summary, verdict and names from config and run.
 void summarize(Fit::Parts& parts);

@@ -307,6 +307,24 @@ int run_diagnose(Options const& options) {
     return 0;
 }
 
+int run_compare(Options const& options) {
+    std::optional<Csv> table;
+    if (!options.data.empty()) table = options.read_data();
+    std::vector<NamedFit> fits;
+    for (std::string const& folder : options.files) fits.push_back({folder, Fit::open(folder)});
+    CompareOptions how = options.compare;
+    bool const is_shown = is_terminal(STDERR_FILENO);
+    if (is_shown)
+        how.progress = [](std::string const& run, std::size_t number, std::size_t of) {
+            say(fmt::format("\r\x1b[K{}: fit anew {} of at most {}", run, number, of));
+        };
+    Comparison const comparison = compare(fits, table, how);
+    if (is_shown) say("\r\x1b[K");
+    say(comparison.report);
+    put(options.format == Format::Json ? comparison.json : comparison.text);
+    return 0;
+}
+
 int run_fmt(Options const& options) {
     int exit_code = 0;
     for (std::string const& file : options.files) {
@@ -344,6 +362,7 @@ int dispatch(Options const& options) {
     if (options.verb == "predict") return run_predict(options);
     if (options.verb == "summary") return run_summary(options);
     if (options.verb == "diagnose") return run_diagnose(options);
+    if (options.verb == "compare") return run_compare(options);
     return run_fmt(options);
 }
 

@@ -259,6 +259,27 @@ void add_diagnose(CLI::App& app, Options& options) {
     add_format(app, options);
 }
 
+void add_compare(CLI::App& app, Options& options) {
+    CompareOptions& compare = options.compare;
+    add_value(app, "--by", "cell|sequence|future",
+              "What is left out and predicted: each cell of an output, each sequence, or each step given those before it",
+              [&](std::string const& flag, std::string const& text) {
+                  compare.leave_out = to_choice<LeaveOut>(
+                      flag, text, {{"cell", LeaveOut::Cell}, {"sequence", LeaveOut::Sequence}, {"future", LeaveOut::Future}});
+              })
+        ->default_str("cell");
+    add_value(app, "--from", "N", "Of --by future: steps of each sequence that are known from the start (half of the longest)",
+              [&](std::string const& flag, std::string const& text) {
+                  compare.known_steps = to_number<std::size_t>(flag, text, 1, std::numeric_limits<std::size_t>::max());
+              });
+    add_count(app, "--refits", compare.refits, 0, 1000000,
+              "At most, of each run: fits without what is left out, where the draws of the run cannot tell (pareto k)");
+    add_count(app, "--threads", compare.threads, 0, 100000,
+              "Chains at a time, 0 for as many as the machine has cores; the numbers do not depend on it");
+    add_data_options(app, options, "The table that was fitted, where it is no longer where it was; - is standard input");
+    add_format(app, options);
+}
+
 void add_fmt(CLI::App& app, Options& options) {
     app.add_flag("--check", options.check, "Change nothing; print the files that would change, and end with 1 if there are any");
 }
@@ -313,6 +334,9 @@ std::vector<Verb> const& verbs() {
         {"summary", "Sum up the draws of a run, and say whether they can be believed", "RUN", 1, 1, "  bam summary run --raw", add_summary},
         {"diagnose", "Say whether the draws of a run can be believed, and what its conclusions hang on", "RUN", 1, 1,
          "  bam diagnose run\n  bam diagnose run --prior-sensitivity", add_diagnose},
+        {"compare", "Rank runs of one table by how well they predict what they have not seen", "RUN...", 1, 1000,
+         "  bam compare narrow wide\n  bam compare narrow wide --by sequence --format json\n  bam compare narrow wide --by future --from 20",
+         add_compare},
         {"fmt", "Format models in place; - is standard input, to standard output", "FILE...", 1, 100000, "  bam fmt models/*.bam", add_fmt},
     };
     return list;
@@ -378,7 +402,7 @@ std::string help_of(CLI::App const& app, Verb const& verb) {
     return text + "\nExamples:\n" + verb.footer + "\n";
 }
 
-std::string noun_of(Verb const& verb) { return verb.arguments.starts_with("MODEL") ? "model" : verb.arguments == "RUN" ? "run" : "file"; }
+std::string noun_of(Verb const& verb) { return verb.arguments.starts_with("MODEL") ? "model" : verb.arguments.starts_with("RUN") ? "run" : "file"; }
 
 void check_arguments(Verb const& verb, Options const& options) {
     std::size_t const count = options.files.size();
@@ -411,6 +435,8 @@ void check_arguments(Verb const& verb, Options const& options) {
     }
     if (verb.name == "diagnose" && !options.data.empty() && !options.prior_sensitivity)
         refuse(523, "`bam diagnose` reads the table for `--prior-sensitivity` only", {"say `--prior-sensitivity`, or leave out --data"});
+    if (options.compare.known_steps > 0 && options.compare.leave_out != LeaveOut::Future)
+        refuse(523, "`--from` is of the future", {"say `--by future`, or leave out --from"});
     bool const is_run = verb.name == "priors" && std::filesystem::is_directory(options.files.front(), error);
     if (is_run && options.as.empty())
         refuse(523, fmt::format("`{}` is a folder: a run's posterior as priors needs a name", options.files.front()),

@@ -40,6 +40,13 @@ struct Options {
     std::size_t joint_sweeps = 0;
     bool from_prior = false;
     bool prior_sensitivity = false;
+    bool calibration = false;
+    bool predictive_checks = false;
+    std::string held_out;  ///< a table that the run has not seen
+    CompareOptions compare;
+    std::string events;  ///< a file to write as the run goes
+    std::string warn;    ///< what to warn of, as it was given
+    bool has_max_draws = false;
     std::size_t draws = 200;  ///< simulated tables
     std::string json;         ///< files to write
     std::string svg;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "draws.hpp"
+#include "output_cells.hpp"
 #include "replica.hpp"
 
 namespace bam {
@@ -34,14 +35,7 @@ class Predictor {
   private:
     friend class PredictionRecorder;
     friend class CellMeans;
-    struct Target {
-        std::uint32_t factor = 0;     ///< whose mean it is
-        std::uint32_t component = 0;  ///< of the target
-        std::size_t index = 0;        ///< in the target's extent
-        std::size_t sequence = 0;
-        std::size_t step = 0;
-        bool is_drawn = false;  ///< a missing cell that is drawn with the parameters (augment.hpp): its draws are its predictions
-    };
+    using Target = OutputCell;  ///< one that is drawn has its draws as its predictions
     double observed(Target const& target) const;
     /// A value of the target in the table's unit.
     double to_table(Target const& target, double value) const;
@@ -52,9 +46,9 @@ class Predictor {
     Problem const& problem_;
     std::uint64_t seed_;
     std::size_t chains_;
+    std::vector<Target> targets_;
     std::size_t draws_ = 0;  ///< kept per chain
     std::size_t stride_ = 1;
-    std::vector<Target> targets_;              ///< by factor, component, cell
     std::vector<std::vector<double>> values_;  ///< per chain: [draw][target]
     std::vector<std::size_t> filled_;          ///< per chain: draws recorded
 };
