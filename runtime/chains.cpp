@@ -6,6 +6,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "checkpoints.hpp"
 #include "each_chain.hpp"
 #include "maximise.hpp"
 #include "predict.hpp"
@@ -121,46 +122,48 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
 
     // Chains that wait for one another have to be there all at once: then the checkpoints say how many run at a time.
     Checkpoints* const checkpoints = options.checkpoints;
-    each_chain(options.chains, checkpoints == nullptr ? options.threads : options.chains, [&](std::size_t c, std::stop_token const& failed) {
-        InTurn const turn(checkpoints);
-        Chain& chain = run.chains[c];
-        Replica replica(problem, options.seed, c + 1, sweep);
-        Recorder recorder(problem, replica.inputs());
-        {
-            std::lock_guard const lock(mutex);
-            if (run.columns.empty()) run.columns = recorder.columns();
-        }
-        std::size_t const width = recorder.columns().size();
-        chain.values.reserve(kept * width);
-        auto const begin = std::chrono::steady_clock::now();
-        chain.start = choose_start(replica, problem, c + 1, options, stop);
-        auto sampling = begin;
-        PredictionRecorder predictions(predictor, problem, replica.inputs(), c);
-        for (std::size_t i = 0; i < total; ++i) {
-            if (stop.stop_requested() || failed.stop_requested()) {
-                chain.is_interrupted = true;
-                break;
-            }
-            if (i == options.num_warmup) {
-                chain.warmup_seconds = seconds_since(begin);
-                sampling = std::chrono::steady_clock::now();
-            }
-            for (std::size_t k = 0; k < sweeps; ++k) replica.sweep(i * sweeps + k);
-            if (i >= options.num_warmup && (i - options.num_warmup) % options.thin == 0) {
-                chain.values.resize(chain.values.size() + width);
-                recorder.record(replica.state(), chain.values.data() + chain.values.size() - width);
-                chain.log_joint.push_back(replica.log_joint());
-                chain.log_likelihood.push_back(replica.log_likelihood());
-                predictions.record(chain.log_joint.size() - 1, replica.factors());
-            }
-            if (progress) {
+    each_chain(
+        options.chains, checkpoints == nullptr ? options.threads : options.chains, [&](std::size_t c, std::stop_token const& failed) {
+            InTurn const turn(checkpoints);
+            Chain& chain = run.chains[c];
+            Replica replica(problem, options.seed, c + 1, sweep);
+            Recorder recorder(problem, replica.inputs());
+            {
                 std::lock_guard const lock(mutex);
-                progress(c, i + 1, total, i < options.num_warmup, replica.log_joint());
+                if (run.columns.empty()) run.columns = recorder.columns();
             }
-            if (checkpoints != nullptr && i >= options.num_warmup && !checkpoints->go_on(i + 1 - options.num_warmup, stop, failed)) break;
-        }
-        (chain.log_joint.empty() ? chain.warmup_seconds : chain.sampling_seconds) = seconds_since(sampling);
-    });
+            std::size_t const width = recorder.columns().size();
+            chain.values.reserve(kept * width);
+            auto const begin = std::chrono::steady_clock::now();
+            chain.start = choose_start(replica, problem, c + 1, options, stop);
+            auto sampling = begin;
+            PredictionRecorder predictions(predictor, problem, replica.inputs(), c);
+            for (std::size_t i = 0; i < total; ++i) {
+                if (stop.stop_requested() || failed.stop_requested()) {
+                    chain.is_interrupted = true;
+                    break;
+                }
+                if (i == options.num_warmup) {
+                    chain.warmup_seconds = seconds_since(begin);
+                    sampling = std::chrono::steady_clock::now();
+                }
+                for (std::size_t k = 0; k < sweeps; ++k) replica.sweep(i * sweeps + k);
+                if (i >= options.num_warmup && (i - options.num_warmup) % options.thin == 0) {
+                    chain.values.resize(chain.values.size() + width);
+                    recorder.record(replica.state(), chain.values.data() + chain.values.size() - width);
+                    chain.log_joint.push_back(replica.log_joint());
+                    chain.log_likelihood.push_back(replica.log_likelihood());
+                    predictions.record(chain.log_joint.size() - 1, replica.factors());
+                }
+                if (progress) {
+                    std::lock_guard const lock(mutex);
+                    progress(c, i + 1, total, i < options.num_warmup, replica.log_joint());
+                }
+                if (checkpoints != nullptr && i >= options.num_warmup && !checkpoints->go_on(run, i + 1 - options.num_warmup, stop, failed))
+                    break;
+            }
+            (chain.log_joint.empty() ? chain.warmup_seconds : chain.sampling_seconds) = seconds_since(sampling);
+        });
     run.predictions = predictor.summarize(run.notes);
     return run;
 }

@@ -7,11 +7,12 @@
 #include <stop_token>
 #include <string>
 
-#include "checkpoints.hpp"
 #include "draws.hpp"
 #include "replica.hpp"
 
 namespace bam {
+
+class Checkpoints;
 
 struct ChainOptions {
     std::size_t chains = 4;
@@ -26,7 +27,7 @@ struct ChainOptions {
     std::size_t ascent_passes = 0;     ///< above 0 each chain starts at the highest mode that ascents of so many passes find
     std::optional<double> relaxation;  ///< of Gaussian draws, replaces sweep.relaxation; nothing: as relaxation_of() says
     SweepOptions sweep;
-    bool predicts = true;               ///< fill Run::predictions
+    bool predicts = true;                ///< fill Run::predictions
     Checkpoints* checkpoints = nullptr;  ///< where chains wait for one another, and may end; null: nowhere
 };
 
@@ -39,8 +40,7 @@ std::size_t sweeps_of(Problem const& problem, ChainOptions const& options);
 double relaxation_of(Problem const& problem, ChainOptions const& options);
 
 /// Called from the chains' threads, one at a time. Iterations count from 1 over warmup and sampling.
-using ChainProgress =
-    std::function<void(std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint)>;
+using ChainProgress = std::function<void(std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint)>;
 
 /// Runs all chains and fills columns, chains and predictions. A stop request ends every chain after its present sweep; what was drawn is
 /// kept and marked. Throws NumericalTrouble if a block cannot be drawn, NoModeFound if a chain should start at a mode that there is not.

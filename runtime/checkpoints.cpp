@@ -7,8 +7,7 @@
 
 namespace bam {
 
-Checkpoints::Checkpoints(std::size_t chains, std::size_t threads, std::vector<std::size_t> draws,
-                         std::function<bool(std::size_t)> is_done)
+Checkpoints::Checkpoints(std::size_t chains, std::size_t threads, std::vector<std::size_t> draws, std::function<bool(Run const&)> is_done)
     : chains_(chains),
       room_(static_cast<std::ptrdiff_t>(threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency()))),
       draws_(std::move(draws)),
@@ -26,14 +25,14 @@ void Checkpoints::leave() {
     changed_.notify_all();
 }
 
-bool Checkpoints::go_on(std::size_t draws, std::stop_token const& stop, std::stop_token const& failed) {
+bool Checkpoints::go_on(Run const& run, std::size_t draws, std::stop_token const& stop, std::stop_token const& failed) {
     std::unique_lock lock(mutex_);
     if (is_over_) return false;
     if (passed_ >= draws_.size() || draws != draws_[passed_]) return true;
     std::size_t const here = passed_;
     ++room_;
     if (++waiting_ == chains_) {
-        is_over_ = is_done_(draws);
+        is_over_ = is_done_(run);
         waiting_ = 0;
         ++passed_;
     }
@@ -44,6 +43,13 @@ bool Checkpoints::go_on(std::size_t draws, std::stop_token const& stop, std::sto
     while (!changed_.wait_for(lock, moment, [&] { return (passed_ > here && room_ > 0) || is_stopped(); })) continue;
     --room_;
     return !is_over_;
+}
+
+std::vector<std::size_t> check_schedule(std::size_t most) {
+    std::vector<std::size_t> draws;
+    for (std::size_t next = 100; next < most; next += next / 2) draws.push_back(next);
+    draws.push_back(most);
+    return draws;
 }
 
 }  // namespace bam

@@ -96,7 +96,8 @@ std::vector<LeftOut> left_out_of(Candidate const& candidate, CompareOptions cons
             auto list = each_sequence(candidate.problem());
             if (list.size() > 1) return list;
             refuse(553, fmt::format("`{}` has no sequences to leave out", candidate.name),
-                   {list.empty() ? "an output is not over the sequence dim: `--by cell`" : "there is only one: `--by cell`, or `--by future`"});
+                   {list.empty() ? "an output is not over the sequence dim: `--by cell`"
+                                 : "there is only one: `--by cell`, or `--by future`"});
         }
         case LeaveOut::Future: break;
     }
@@ -108,12 +109,6 @@ std::vector<LeftOut> left_out_of(Candidate const& candidate, CompareOptions cons
         refuse(553, fmt::format("no output is observed behind the first {}", counted(known, "step")),
                {fmt::format("fewer known steps, `--from N`: the last that is observed is step {}", list.back().step + 1)});
     return list;
-}
-
-/// Whether a mean looks back at outputs.
-bool looks_back(Problem const& problem) {
-    return std::any_of(problem.plan.lagged_outputs.begin(), problem.plan.lagged_outputs.end(),
-                       [](LaggedOutput const& output) { return !output.effects.empty(); });
 }
 
 }  // namespace
@@ -133,8 +128,7 @@ Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& 
         chains.threads = options.threads;
         RunOfProblem const of{candidate.program->compiled, candidate.problem(), candidate.fit->run, chains};
         RefitProgress progress;
-        if (options.progress)
-            progress = [&](std::size_t number, std::size_t most) { options.progress(candidate.name, number, most); };
+        if (options.progress) progress = [&](std::size_t number, std::size_t most) { options.progress(candidate.name, number, most); };
         auto left_out = left_out_of(candidate, options, ranking.known_steps);
         try {
             ranking.runs.push_back({candidate.name,
@@ -143,15 +137,18 @@ Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& 
                                         : leave_each_out(of, std::move(left_out), options.refits, progress),
                                     candidate.fit->verdict.is_converged});
         } catch (std::runtime_error const& trouble) {
-            refuse(554, fmt::format("the first {} do not determine the parameters of `{}`: {}", counted(ranking.known_steps, "step"),
-                                    candidate.name, trouble.what()),
+            refuse(554,
+                   fmt::format("the first {} do not determine the parameters of `{}`: {}", counted(ranking.known_steps, "step"),
+                               candidate.name, trouble.what()),
                    {"more known steps, `--from N`, or proper priors"}, exit_data);
         }
-        for (std::string const& note : ranking.runs.back().scores.notes) ranking.notes.push_back(fmt::format("{}: {}", candidate.name, note));
+        for (std::string const& note : ranking.runs.back().scores.notes)
+            ranking.notes.push_back(fmt::format("{}: {}", candidate.name, note));
         if (options.leave_out == LeaveOut::Cell && looks_back(candidate.problem()))
-            ranking.notes.push_back(fmt::format("means of `{}` look back at outputs: a cell that is left out still stands in those of later "
-                                                "steps. `--by future` predicts from the past alone",
-                                                candidate.name));
+            ranking.notes.push_back(
+                fmt::format("means of `{}` look back at outputs: a cell that is left out still stands in those of later "
+                            "steps. `--by future` predicts from the past alone",
+                            candidate.name));
     }
     rank(ranking);
     Comparison comparison;

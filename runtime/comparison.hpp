@@ -33,8 +33,8 @@ struct ComparisonRow {
 
 struct Ranking {
     LeaveOut leave_out = LeaveOut::Cell;
-    std::size_t known_steps = 0;  ///< of LeaveOut::Future
-    std::vector<ScoredRun> runs;  ///< as they were given; all left out the same
+    std::size_t known_steps = 0;      ///< of LeaveOut::Future
+    std::vector<ScoredRun> runs;      ///< as they were given; all left out the same
     std::vector<ComparisonRow> rows;  ///< the best first
     std::vector<std::string> sentences, advice, notes;
 };

@@ -75,8 +75,9 @@ void say_doubts(Ranking& ranking) {
         if (!run.has_converged) astray.push_back(run.name);
     }
     if (count > 0) {
-        ranking.sentences.push_back(fmt::format("Of {} {} a few draws decide (pareto k): do not rely on {}.", first_few(doubtful),
-                                                counted(count, "number"), count == 1 ? "it" : "them"));
+        ranking.sentences.push_back(fmt::format("{} of {} {} on a few draws (pareto k), also where it was fitted anew: do not rely on {}.",
+                                                counted(count, "number"), first_few(doubtful), count == 1 ? "hangs" : "hang",
+                                                count == 1 ? "it" : "them"));
         ranking.advice.emplace_back("more fits anew, `--refits N`; if they do not help, more draws: `bam fit --num-samples`");
     }
     if (!astray.empty())

@@ -30,8 +30,8 @@ bool is_proper(Problem const& problem) {
 }
 
 /// Log densities of `wanted` at draws that have not seen `hidden`; none, and `why`, if there can be no such draws.
-std::optional<LogDensities> fit_anew(RunOfProblem const& of, std::vector<OutputCell> const& hidden, std::vector<LeftOut> const& wanted,
-                                     std::string& why) {
+std::optional<DrawNumbers> fit_anew(RunOfProblem const& of, std::vector<OutputCell> const& hidden, std::vector<LeftOut> const& wanted,
+                                    std::string& why) {
     Problem const rest = without(of.compiled, of.problem, hidden);
     ChainOptions options = of.chains;
     options.predicts = false;
@@ -42,7 +42,7 @@ std::optional<LogDensities> fit_anew(RunOfProblem const& of, std::vector<OutputC
         }
         Run const run = run_chains(rest, options, {}, {});
         Diagnostics diagnostics;
-        LogDensities densities = log_densities(rest, of.problem, run, options.seed, wanted, options.threads, diagnostics);
+        DrawNumbers densities = log_densities(rest, of.problem, run, options.seed, wanted, options.threads, diagnostics);
         if (!has_error(diagnostics)) return densities;
         why = diagnostics.front().message;
     } catch (std::bad_alloc const&) {
@@ -58,7 +58,7 @@ void count_doubtful(CrossValidation& result) {
 }
 
 /// Draws that have not seen it may still hardly meet it.
-void set_average(CrossValidation::Point& point, std::span<double const> log_densities, LogDensities const& of, double highest) {
+void set_average(CrossValidation::Point& point, std::span<double const> log_densities, DrawNumbers const& of, double highest) {
     point.expected = average(log_densities, of.chains);
     point.basis = is_good(point.expected.k, highest) ? Basis::Refitted : Basis::Doubtful;
 }
@@ -77,11 +77,11 @@ CrossValidation of_draws(std::vector<LeftOut> left_out, std::size_t draws) {
 CrossValidation leave_each_out(RunOfProblem const& of, std::vector<LeftOut> left_out, std::size_t most_refits,
                                RefitProgress const& progress) {
     Diagnostics diagnostics;
-    LogDensities const densities =
-        log_densities(of.problem, of.problem, of.run, of.chains.seed, left_out, of.chains.threads, diagnostics);
+    DrawNumbers const densities = log_densities(of.problem, of.problem, of.run, of.chains.seed, left_out, of.chains.threads, diagnostics);
     if (has_error(diagnostics)) throw std::logic_error(diagnostics.front().message);  // the table was fitted: nothing in it is new
     CrossValidation result = of_draws(std::move(left_out), densities.chains * densities.draws);
-    if (densities.stride > 1) result.notes.push_back(fmt::format("log densities use one draw in {}, to stay within 256 MiB", densities.stride));
+    if (densities.stride > 1)
+        result.notes.push_back(fmt::format("log densities use one draw in {}, to stay within 256 MiB", densities.stride));
     std::vector<std::size_t> bad;
     for (std::size_t i = 0; i < result.points.size(); ++i) {
         CrossValidation::Point& point = result.points[i];
@@ -125,7 +125,7 @@ CrossValidation leave_future_out(RunOfProblem const& of, std::vector<LeftOut> st
     std::vector<LeftOut> const& left_out = result.left_out;
     std::string why;
     std::size_t first = 0;  // of left_out: what the draws have not seen begins there
-    std::optional<LogDensities> densities;
+    std::optional<DrawNumbers> densities;
     std::vector<double> log_ratios;
     auto const make_draws = [&](std::size_t from) {
         std::vector<OutputCell> hidden;

@@ -50,8 +50,8 @@ CrossValidation leave_each_out(RunOfProblem const& of, std::vector<LeftOut> left
                                RefitProgress const& progress);
 
 /// Leave-future-out (Bürkner, Gabry and Vehtari 2020): each step of a sequence from step `known` on, given the steps of all sequences
-/// before it. Draws are weighted by what they say of the steps since they were made, and made anew where pareto k of that is too high. Throws
-/// std::runtime_error if the steps before `known` do not determine the parameters.
+/// before it. Draws are weighted by what they say of the steps since they were made, and made anew where pareto k of that is too high.
+/// Throws std::runtime_error if the steps before `known` do not determine the parameters.
 CrossValidation leave_future_out(RunOfProblem const& of, std::vector<LeftOut> steps, std::size_t known, std::size_t most_refits,
                                  RefitProgress const& progress);
 

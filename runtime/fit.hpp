@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "bam/bam.hpp"
-#include "chains.hpp"
 #include "climb.hpp"
 #include "config.hpp"
 #include "draws.hpp"
@@ -17,6 +16,8 @@
 #include "summary.hpp"
 
 namespace bam {
+
+struct ChainOptions;
 
 struct Fit::Parts {
     std::shared_ptr<Program::Parts const> program;  ///< null if it was opened from a folder

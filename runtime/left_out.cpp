@@ -89,11 +89,12 @@ std::vector<LeftOut> each_step(Problem const& problem) {
     for (LeftOut const& cell : cells)
         if (!is_over_time(problem, cell.cells.front())) return {};
     std::size_t const steps = problem.bound.grid.steps;
-    std::vector<LeftOut> list =
-        together(std::move(cells), [steps](OutputCell const& cell) { return cell.sequence * steps + cell.step; });
+    std::vector<LeftOut> list = together(std::move(cells), [steps](OutputCell const& cell) { return cell.sequence * steps + cell.step; });
     std::stable_sort(list.begin(), list.end(), [](LeftOut const& a, LeftOut const& b) { return a.step < b.step; });
     return list;
 }
+
+bool looks_back(Problem const& problem) { return !problem.plan.lagged_outputs.empty(); }
 
 Problem without(Compiled const& compiled, Problem const& problem, std::vector<OutputCell> const& cells) {
     Problem rest = problem;

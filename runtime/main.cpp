@@ -9,6 +9,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "main_events.hpp"
 #include "main_options.hpp"
 #include "main_progress.hpp"
 
@@ -241,9 +242,24 @@ int run_fit(Options const& options) {
     Prepared const prepared = program.with(options.read_data());
     say(prepared.report());
     ProgressLines lines(options.fit, options.has_refresh);
+    EventStream events(options.events, options.warn.empty() ? std::vector<Threshold>() : parse_warn(options.warn));
+    events.start(prepared, options.files.front(), options.data, options.fit);
     StopOnSignal const signals;
-    Fit const fit = prepared.fit(
-        options.fit, [&](Progress const& progress) { lines.show(progress); }, signals.token());
+    Fit const fit = [&] {
+        try {
+            return prepared.fit(
+                options.fit,
+                [&](Progress const& progress) {
+                    if (!progress.is_check) lines.show(progress);
+                    events.show(progress);
+                },
+                signals.token());
+        } catch (Error const& error) {
+            events.fail(error);
+            throw;
+        }
+    }();
+    events.end(fit);
     if (fit.is_interrupted() && fit.num_draws() == 0) {
         say("bam: interrupted before the first draw: nothing is written\n");
         return exit_interrupted;
@@ -295,15 +311,36 @@ int run_diagnose(Options const& options) {
     if (!options.data.empty()) table = options.read_data();
     Json json = {{"verdict", Json::parse(fit.json())["verdict"]}};
     std::string text = fit.verdict() + notes_of(fit);
+    std::string answers;
+    auto const add = [&](std::string const& key, std::string const& answer, std::string const& answer_json, Report const& report) {
+        say(report);
+        json[key] = Json::parse(answer_json);
+        answers += (answers.empty() ? "" : "\n") + answer;
+    };
     if (options.prior_sensitivity) {
         PriorSensitivity const sensitivity = fit.prior_sensitivity(table);
-        say(sensitivity.report);
-        json["prior_sensitivity"] = Json::parse(sensitivity.json);
-        text = sensitivity.text;
-    } else if (fit.options().backend != Backend::Map) {
-        text += "more: `--prior-sensitivity` says which quantities hang on which prior\n";
+        add("prior_sensitivity", sensitivity.text, sensitivity.json, sensitivity.report);
     }
-    put(options.format == Format::Json ? dump(json) : text);
+    auto const add_judgement = [&](std::string const& key, Judgement const& judgement) {
+        add(key, judgement.text, judgement.json, judgement.report);
+    };
+    if (options.calibration) add_judgement("calibration", fit.calibration(table));
+    if (!options.held_out.empty()) add_judgement("held_out", fit.score(options.read_table(options.held_out)));
+    if (options.predictive_checks) add_judgement("predictive_checks", fit.predictive_checks(table));
+    if (answers.empty() && fit.options().backend != Backend::Map)
+        text +=
+            "more: `--prior-sensitivity` says which quantities hang on which prior, `--calibration` and `--predictive-checks` whether "
+            "outputs "
+            "are as predicted\n";
+    put(options.format == Format::Json ? dump(json) : answers.empty() ? text : answers);
+    return 0;
+}
+
+int run_score(Options const& options) {
+    Fit const fit = Fit::open(options.files.front());
+    Judgement const judgement = fit.score(options.read_data());
+    say(judgement.report);
+    put(options.format == Format::Json ? judgement.json : judgement.text);
     return 0;
 }
 
@@ -362,6 +399,7 @@ int dispatch(Options const& options) {
     if (options.verb == "predict") return run_predict(options);
     if (options.verb == "summary") return run_summary(options);
     if (options.verb == "diagnose") return run_diagnose(options);
+    if (options.verb == "score") return run_score(options);
     if (options.verb == "compare") return run_compare(options);
     return run_fmt(options);
 }

@@ -52,7 +52,9 @@ struct Options {
     std::string svg;
     std::string help;  ///< to be printed instead of anything else
 
-    Csv read_data() const;
+    Csv read_data() const { return read_table(data); }
+    /// With the separator and the decimal point that were given.
+    Csv read_table(std::string const& name) const;
 };
 
 /// Reads the arguments behind the program's name. Throws Error with exit_usage (BAM0520..0524, listed in main_options.cpp).

@@ -15,7 +15,9 @@ struct Tail {
 };
 
 /// The first, of values in ascending order.
-double quartile(std::vector<double> const& x) { return x[static_cast<std::size_t>(std::floor(static_cast<double>(x.size()) / 4 + 0.5)) - 1]; }
+double quartile(std::vector<double> const& x) {
+    return x[static_cast<std::size_t>(std::floor(static_cast<double>(x.size()) / 4 + 0.5)) - 1];
+}
 
 /// Of exceedances x >= 0 in ascending order: a posterior mean over a grid of b = -k / scale (Zhang and Stephens 2009).
 Tail fit_tail(std::vector<double> const& x) {

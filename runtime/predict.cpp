@@ -205,18 +205,17 @@ double CellMeans::of(Predictor::Target const& target) const {
     return target.is_drawn ? state_.values[v][entry] : means_[target.factor][entry];
 }
 
-/// With local scales drawn anew: those of the state are what the cell itself says of them, if it is observed.
-double PredictionRecorder::new_precision(Predictor::Target const& target, Factors const& factors, Stream& stream) const {
-    Layout const& layout = problem_.plan.layout;
-    double precision = factors.precision(target.factor, target.component, target.sequence, target.step);
-    for (std::uint32_t const part : factors.learnt_parts(target.factor)) {
-        SpreadLayout const& spread = layout.factors[target.factor].spread[part];
+double new_precision(Problem const& problem, OutputCell const& cell, Factors const& factors, State const& state, Stream& stream) {
+    Layout const& layout = problem.plan.layout;
+    double precision = factors.precision(cell.factor, cell.component, cell.sequence, cell.step);
+    for (std::uint32_t const part : factors.learnt_parts(cell.factor)) {
+        SpreadLayout const& spread = layout.factors[cell.factor].spread[part];
         if (!layout.variables[*spread.variable].is_local) continue;
         auto const scale =
             std::find_if(layout.scales.begin(), layout.scales.end(), [&](ScaleLayout const& s) { return s.variable == *spread.variable; });
-        double const drawn = draw_prior(prior_of(*scale, spread.component[target.component], means_.state()), stream);
-        precision = factors.precision_without(part, target.factor, target.component, target.sequence, target.step) *
-                    to_precision(spread.kind, drawn);
+        double const drawn = draw_prior(prior_of(*scale, spread.component[cell.component], state), stream);
+        precision =
+            factors.precision_without(part, cell.factor, cell.component, cell.sequence, cell.step) * to_precision(spread.kind, drawn);
     }
     return precision;
 }
@@ -232,7 +231,7 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
     for (std::size_t k = 0; k < predictor_.targets_.size(); ++k) {
         Predictor::Target const& target = predictor_.targets_[k];
         out[k] = means_.of(target);
-        if (!target.is_drawn) out[k] += stream.normal() / std::sqrt(new_precision(target, factors, stream));
+        if (!target.is_drawn) out[k] += stream.normal() / std::sqrt(new_precision(problem_, target, factors, means_.state(), stream));
     }
     predictor_.filled_[chain_] = draw / predictor_.stride_ + 1;
 }

@@ -9,6 +9,7 @@
 
 #include "draws.hpp"
 #include "output_cells.hpp"
+#include "random.hpp"
 #include "replica.hpp"
 
 namespace bam {
@@ -69,6 +70,10 @@ class CellMeans {
     std::vector<std::vector<double>> means_;            ///< per factor: [component][extent]; a mean that is 0 has no register and stays so
 };
 
+/// The precision of a new output of this cell: with local scales drawn anew, as those of the state are what the cell itself says of them,
+/// if it is observed.
+double new_precision(Problem const& problem, OutputCell const& cell, Factors const& factors, State const& state, Stream& stream);
+
 /// Records one chain's predictive draws.
 class PredictionRecorder {
   public:
@@ -77,8 +82,6 @@ class PredictionRecorder {
     void record(std::size_t draw, Factors const& factors);
 
   private:
-    double new_precision(Predictor::Target const& target, Factors const& factors, Stream& stream) const;
-
     Predictor& predictor_;
     Problem const& problem_;
     std::size_t chain_;

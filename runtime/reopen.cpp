@@ -41,6 +41,19 @@ CompileRequest request_of(RunConfig const& config) {
 
 constexpr int exit_data = 65;
 
+FittedTable bind_columns(Program::Parts const& program, RunConfig const& config, Csv const& csv, bool outputs_may_be_absent,
+                         Diagnostics& diagnostics) {
+    Layout const* const layout = program.compiled.layout(diagnostics);
+    throw_if_error(program.sources, diagnostics);
+    auto const learnt = learnt_of(config, *layout);
+    BindOptions binding;
+    binding.learnt = &learnt;
+    binding.outputs_may_be_absent = outputs_may_be_absent;
+    FittedTable fitted;
+    fitted.table = prepare(program, csv, binding, fitted.sources, diagnostics);
+    return fitted;
+}
+
 }  // namespace
 
 std::shared_ptr<Program::Parts const> program_of(RunConfig const& config) { return make_program(request_of(config), reader_of(config)); }
@@ -101,14 +114,11 @@ FittedTable bind_fitted(Program::Parts const& program, RunConfig const& config, 
                     exit_data);
     if (!csv.separator) csv.separator = config.separator;
     if (!csv.decimal_point) csv.decimal_point = config.decimal_point;
-    Layout const* const layout = program.compiled.layout(diagnostics);
-    throw_if_error(program.sources, diagnostics);
-    auto const learnt = learnt_of(config, *layout);
-    BindOptions binding;
-    binding.learnt = &learnt;
-    FittedTable fitted;
-    fitted.table = prepare(program, csv, binding, fitted.sources, diagnostics);
-    return fitted;
+    return bind_columns(program, config, csv, false, diagnostics);
+}
+
+FittedTable bind_new(Program::Parts const& program, RunConfig const& config, Csv const& table, Diagnostics& diagnostics) {
+    return bind_columns(program, config, table, true, diagnostics);
 }
 
 }  // namespace bam

@@ -24,12 +24,15 @@ Csv fitted_table(RunConfig const& config, std::string const& hint_if_absent, std
 /// Whether it is that table.
 bool is_fitted(Csv const& table, RunConfig const& config);
 
-/// The table of the run, bound as it was when it was fitted.
+/// A table that is bound as that of the run was when it was fitted.
 struct FittedTable {
     std::shared_ptr<Sources> sources;
     std::unique_ptr<PreparedTable> table;
 };
-/// `given`: the table, where it is no longer where it was. Throws Error; BAM0528: it is another.
+/// That of the run. `given`: the table, where it is no longer where it was. Throws Error; BAM0528: it is another.
 FittedTable bind_fitted(Program::Parts const& program, RunConfig const& config, std::optional<Csv> const& given, Diagnostics& diagnostics);
+
+/// Another one, of which columns of outputs may be absent. Throws Error.
+FittedTable bind_new(Program::Parts const& program, RunConfig const& config, Csv const& table, Diagnostics& diagnostics);
 
 }  // namespace bam

@@ -11,8 +11,8 @@ constexpr std::size_t most_passes = 100000;
 
 }  // namespace
 
-/// Expectation maximisation of mixture weights: w_k grows by the mean of its share over its weight, which no longer exceeds 1 at the maximum.
-/// The mean excess bounds what is left to gain: log is concave.
+/// Expectation maximisation of mixture weights: w_k grows by the mean of its share over its weight, which no longer exceeds 1 at the
+/// maximum. The mean excess bounds what is left to gain: log is concave.
 std::vector<double> stacking_weights(std::vector<std::vector<double>> const& elpd) {
     std::size_t const models = elpd.size();
     std::size_t const count = models == 0 ? 0 : elpd.front().size();

@@ -137,8 +137,8 @@ struct Progress {
     std::size_t iteration = 1;
     std::size_t total = 1;
     bool is_warmup = true;
-    double elbo = std::numeric_limits<double>::quiet_NaN();  ///< of a pass of Backend::Variational
-    bool is_response = false;                                ///< of FitOptions::linear_response: an iteration is a quantity
+    double elbo = std::numeric_limits<double>::quiet_NaN();       ///< of a pass of Backend::Variational
+    bool is_response = false;                                     ///< of FitOptions::linear_response: an iteration is a quantity
     double log_joint = std::numeric_limits<double>::quiet_NaN();  ///< of a chain
     /// Of FitOptions::until, as all chains have been looked at: the worst of the identified quantities.
     bool is_check = false;
