@@ -106,7 +106,7 @@ std::vector<LeftOut> left_out_of(Candidate const& candidate, CompareOptions cons
         refuse(553, fmt::format("`{}` has no future to predict: an output is not over time", candidate.name),
                {"leave out cells, `--by cell`, or sequences, `--by sequence`"});
     if (list.back().step < known)
-        refuse(553, fmt::format("no output is observed behind the first {}", counted(known, "step")),
+        refuse(553, fmt::format("no output is observed after step {}", known),
                {fmt::format("fewer known steps, `--from N`: the last that is observed is step {}", list.back().step + 1)});
     return list;
 }

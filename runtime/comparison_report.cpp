@@ -46,8 +46,8 @@ std::string what_is_left_out(Ranking const& ranking) {
         case LeaveOut::Sequence: return fmt::format("{}, each predicted from all the others", counted(n, "sequence"));
         case LeaveOut::Future: break;
     }
-    return fmt::format("{} of a sequence behind the first {}, each predicted from all that came before", counted(n, "step"),
-                       ranking.known_steps);
+    return fmt::format("{} of a sequence, from step {} on, each predicted from all that came before", counted(n, "step"),
+                       ranking.known_steps + 1);
 }
 
 void say_differences(Ranking& ranking) {
@@ -75,17 +75,15 @@ void say_doubts(Ranking& ranking) {
         if (!run.has_converged) astray.push_back(run.name);
     }
     if (count > 0) {
-        ranking.sentences.push_back(fmt::format("{} of {} {} on a few draws (pareto k), also where it was fitted anew: do not rely on {}.",
-                                                counted(count, "number"), first_few(doubtful), count == 1 ? "hangs" : "hang",
-                                                count == 1 ? "it" : "them"));
+        ranking.sentences.push_back(fmt::format("{} of {} {} on a few draws (pareto k): do not rely on {}.", counted(count, "number"),
+                                                first_few(doubtful), count == 1 ? "hangs" : "hang", count == 1 ? "it" : "them"));
         ranking.advice.emplace_back("more fits anew, `--refits N`; if they do not help, more draws: `bam fit --num-samples`");
     }
     if (!astray.empty())
         ranking.notes.push_back(fmt::format("{} {} not converged, and so these numbers have not either: `bam diagnose RUN` says more",
                                             first_few(astray), astray.size() == 1 ? "has" : "have"));
     if (ranking.runs.size() > 1 && count_left_out(ranking) < few_left_out)
-        ranking.notes.push_back(
-            fmt::format("with fewer than {} left out the standard errors may be too small, and twice as large", few_left_out));
+        ranking.notes.push_back(fmt::format("with fewer than {} left out the true standard errors may be twice as large", few_left_out));
 }
 
 std::string one_decimal(double value) { return std::isnan(value) ? "NA" : fmt::format("{:.1f}", value == 0 ? 0.0 : value); }

@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "main_events.hpp"
 #include "main_options.hpp"
@@ -344,11 +346,23 @@ int run_score(Options const& options) {
     return 0;
 }
 
+/// Runs by the names of their folders, or as they were given where those are the same.
+std::vector<std::string> run_names(std::vector<std::string> const& folders) {
+    std::vector<std::string> names;
+    for (std::string const& folder : folders) {
+        std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
+        if (path.filename().empty()) path = path.parent_path();
+        names.push_back(path.filename().string());
+    }
+    return std::set(names.begin(), names.end()).size() == names.size() ? names : folders;
+}
+
 int run_compare(Options const& options) {
     std::optional<Csv> table;
     if (!options.data.empty()) table = options.read_data();
     std::vector<NamedFit> fits;
-    for (std::string const& folder : options.files) fits.push_back({folder, Fit::open(folder)});
+    std::vector<std::string> const names = run_names(options.files);
+    for (std::size_t k = 0; k < names.size(); ++k) fits.push_back({names[k], Fit::open(options.files[k])});
     CompareOptions how = options.compare;
     bool const is_shown = is_terminal(STDERR_FILENO);
     if (is_shown)

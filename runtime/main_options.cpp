@@ -8,59 +8,21 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <sstream>
-#include <type_traits>
 #include <utility>
 
 #include "main_backends.hpp"
+#include "main_flags.hpp"
 #include "thresholds.hpp"
 
 namespace bam::cli {
 namespace {
 
 constexpr std::size_t most_chains = 10000;
-
-[[noreturn]] void refuse(int code, std::string message, std::vector<std::string> notes = {}) {
-    throw Error(Diagnostic{code, Severity::Error, std::move(message), {}, std::move(notes)}, exit_usage);
-}
-
-std::vector<std::string> with_guess(std::string_view name, std::vector<std::string> const& candidates, std::vector<std::string> notes) {
-    if (auto const near = nearest(name, candidates)) notes.insert(notes.begin(), fmt::format("did you mean `{}`?", *near));
-    return notes;
-}
-
-template <typename Number>
-Number to_number(std::string const& flag, std::string const& text, Number least, Number most) {
-    Number value{};
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    bool const is_number = error == std::errc() && end == text.data() + text.size();
-    if (is_number && value >= least && value <= most) return value;
-    std::string const range =
-        most == std::numeric_limits<Number>::max() ? fmt::format("from {} on", least) : fmt::format("from {} to {}", least, most);
-    refuse(522, fmt::format("`{} {}`: not a {}number {}", flag, text, std::is_floating_point_v<Number> ? "" : "whole ", range));
-}
-
-std::string to_path(std::string const& flag, std::string const& text) {
-    if (text.empty()) refuse(522, fmt::format("`{} \"\"`: a name is missing", flag));
-    return text;
-}
-
-template <typename Value>
-Value to_choice(std::string const& flag, std::string const& text, std::vector<std::pair<std::string, Value>> const& choices) {
-    std::vector<std::string> names;
-    for (auto const& [name, value] : choices) {
-        if (name == text) return value;
-        names.push_back(name);
-    }
-    refuse(522, fmt::format("`{}={}`: there is no such choice", flag, text),
-           with_guess(text, names, {fmt::format("one of {}", fmt::join(names, ", "))}));
-}
 
 /// A verb: its line in the help, what it takes, and its arguments that are no flags.
 struct Verb {
@@ -72,29 +34,6 @@ struct Verb {
     std::string footer;
     std::function<void(CLI::App&, Options&)> add;
 };
-
-using Parse = std::function<void(std::string const& flag, std::string const& text)>;
-
-/// A flag with one value, parsed by `parse`; the last one holds.
-CLI::Option* add_value(CLI::App& app, std::string const& flags, std::string const& type, std::string const& description, Parse parse) {
-    std::string const flag = flags.substr(flags.rfind(',') + 1);
-    auto* const option = app.add_option_function<std::string>(
-        flags, [flag, parse = std::move(parse)](std::string const& text) { parse(flag, text); }, description);
-    return option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-}
-
-void add_count(CLI::App& app, std::string const& flags, std::size_t& target, std::size_t least, std::size_t most,
-               std::string const& description) {
-    add_value(app, flags, "N", description, [&target, least, most](std::string const& flag, std::string const& text) {
-        target = to_number<std::size_t>(flag, text, least, most);
-    })->default_str(std::to_string(target));
-}
-
-void add_format(CLI::App& app, Options& options) {
-    add_value(app, "--format", "text|json", "How results are printed", [&](std::string const& flag, std::string const& text) {
-        options.format = to_choice<Format>(flag, text, {{"text", Format::Text}, {"json", Format::Json}});
-    })->default_str("text");
-}
 
 void add_model_options(CLI::App& app, Options& options) {
     app.add_option(
@@ -115,19 +54,6 @@ void add_model_options(CLI::App& app, Options& options) {
            "The size of a dim, such as unit=3; may be repeated")
         ->type_name("DIM=N")
         ->allow_extra_args(false);
-}
-
-void add_data_options(CLI::App& app, Options& options, std::string const& description) {
-    add_value(app, "--data", "TABLE", description, [&](std::string const&, std::string const& text) { options.data = text; });
-    add_value(app, "--separator", "CHAR", "What is between the table's fields: , ; | or tab (found out)",
-              [&](std::string const& flag, std::string const& text) {
-                  options.separator =
-                      to_choice<char>(flag, text, {{",", ','}, {";", ';'}, {"|", '|'}, {"tab", '\t'}, {"\t", '\t'}, {"\\t", '\t'}});
-              });
-    add_value(app, "--decimal", "CHAR", "The decimal point of the table: . or , (found out)",
-              [&](std::string const& flag, std::string const& text) {
-                  options.decimal_point = to_choice<char>(flag, text, {{".", '.'}, {",", ','}});
-              });
 }
 
 void add_fit(CLI::App& app, Options& options) {

@@ -60,9 +60,8 @@ void explain(PredictiveCheck& check) {
     for (TestQuantity const& quantity : extreme) places.push_back(place(quantity));
     std::string const which = places.empty() ? "" : ": " + first_few(places);
     check.sentences.push_back(fmt::format("By sequence, {} of {} {} p below {} or above {}; about {:.0f} would by chance{}.",
-                                          extreme.size(), counted(check.by_sequence.size(), "quantity"),
-                                          extreme.size() == 1 ? "has" : "have", tail, 1 - tail,
-                                          2 * tail * static_cast<double>(check.by_sequence.size()), which));
+                                          extreme.size(), counted(check.by_sequence.size(), "number"), extreme.size() == 1 ? "has" : "have",
+                                          tail, 1 - tail, 2 * tail * static_cast<double>(check.by_sequence.size()), which));
 }
 
 std::string predictive_check_text(PredictiveCheck const& check) {

@@ -73,8 +73,7 @@ class Reading {
             refuse(begin, end, fmt::format("`{}` says nothing of how large", name), "a < or > and a number are missing", {advice});
         bool const is_above = text_[sign] == '>';
         if (is_above != kind->is_above)
-            refuse(sign, sign + 1, fmt::format("`{}` is good when it is {}", name, kind->is_above ? "large" : "small"),
-                   "the wrong way round", {advice});
+            refuse(sign, sign + 1, fmt::format("`{}` goes with a {}", name, kind->is_above ? '>' : '<'), "the wrong way round", {advice});
         std::size_t number = sign + 1;
         while (number < end && is_blank(number)) ++number;
         Threshold threshold{name, is_above, 0, text_.substr(begin, end - begin)};
