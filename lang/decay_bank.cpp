@@ -273,7 +273,10 @@ class Fit {
 
     double error(Vector const& parameters) const {
         double largest = 0;
-        for (double const error : errors_everywhere(parameters)) largest = std::max(largest, std::abs(error));
+        for (double const error : errors_everywhere(parameters)) {
+            if (!std::isfinite(error)) return HUGE_VAL;  // a comparison would lose it
+            largest = std::max(largest, std::abs(error));
+        }
         return largest;
     }
 

@@ -414,10 +414,12 @@ class LocalScales {
             return;
         }
         std::vector<double> const& values = model_.literals[*symbol.literal].values;
-        if (values.size() == 1 && values.front() > 0)
-            prior.first = prior.second = values.front() / 2;
-        else
+        if (values.size() != 1)
+            workspace_.error(122, df.span, "degrees of freedom are one number for all entries");
+        else if (!(values.front() > 0))
             workspace_.error(122, df.span, "an argument of student_t must be greater than 0");
+        else
+            prior.first = prior.second = values.front() / 2;
     }
 
     /// The name, or with the first number from 2 that makes it free.

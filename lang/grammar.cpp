@@ -332,7 +332,7 @@ auto const close_call_def = x3::lit(')');
 auto const close_square_def = x3::lit(']');
 auto const dots_def = x3::lit("..");
 
-auto const expression_def = comparison[take] >> -(".." > comparison[join(ExprKind::Range)]);
+auto const expression_def = comparison[take] >> -(".." > !x3::lit('.') > comparison[join(ExprKind::Range)]);
 auto const comparison_def = sum[take] >> -(("==" > sum[join(ExprKind::Equal)]) | ("!=" > sum[join(ExprKind::NotEqual)]) |
                                            ("<=" > sum[join(ExprKind::LessEqual)]) | (">=" > sum[join(ExprKind::GreaterEqual)]) |
                                            ('<' > sum[join(ExprKind::Less)]) | ('>' > sum[join(ExprKind::Greater)]));

@@ -322,6 +322,7 @@ class Priors {
             for (PriorStatement const* other : own) {
                 if (other != &learnt) d.labels.push_back({other->statement->span, "this speaks of the rest"});
             }
+            workspace_.names.find(parameter.name)->second.is_sound = false;
             return;
         }
         for (PriorStatement& prior : workspace_.priors) {
@@ -348,6 +349,7 @@ class Priors {
                                              "a parameter is fixed as a whole or drawn");
             if (other != own.end()) d.labels.push_back({(*other)->statement->span, "this speaks of the rest"});
             d.notes.emplace_back("an entry that is known is drawn close to its value: give it a prior with a small sd");
+            workspace_.names.find(parameter.name)->second.is_sound = false;  // it has no value
             return;
         }
         Expr const& value = fixed.statement->rhs;

@@ -143,7 +143,10 @@ class Suspicions {
             mean = m;
             sd = s;
         }
-        if (worst < 1 || is_said(factor.span, 322)) return;
+        // About 1 nothing is to be forgotten: (1 + s^2)^T stays below e for T s^2 <= 1, and T is the table's.
+        double const steps = steps_ ? static_cast<double>(*steps_) : 0;
+        bool const is_level = mean == 1 && steps * sd * sd <= 1;
+        if (worst < 1 || is_level || is_said(factor.span, 322)) return;
         std::string const& name = model_.symbols[factor.target].name;
         Diagnostic& d = warn(322, factor.span, fmt::format("the prior of `{}` lets the state grow with every step", name),
                              fmt::format("{:.3g}^2 + {:.3g}^2 = {:.3g}, and not below 1", mean, sd, worst));
@@ -161,6 +164,9 @@ class Suspicions {
         double const digit = std::pow(10, std::floor(std::log10(std::max(room, 1e-3))));
         if (is_one && room > 0.05)
             d.notes.push_back(fmt::format("write `normal({:.6g}, {:.6g})`, which fades", mean, std::floor(room / digit) * digit));
+        else if (is_one && mean == 1)
+            d.notes.push_back(
+                fmt::format("write `uniform_position(sd = {:.1g})`, which grows little over so many steps", 0.6 / std::sqrt(steps)));
         else if (is_one)
             d.notes.emplace_back("write `laplace_position(scale = 10, sd = 0.1)`, which fades");
         else

@@ -136,15 +136,19 @@ class Certifier {
     void try_scale(ScaleLayout const& scale, State const& start) {
         std::string const& name = layout_.variables[scale.variable].name;
         for (std::size_t const e : spread_over(start.values[scale.variable].size())) {
+            double magnitude = 1;  // of what cancels
             auto const at = [&](double ratio) {
                 State state = start;
                 state.values[scale.variable][e] *= ratio;
                 replica_.set_state(state);
+                magnitude = std::max(magnitude, 1 + std::abs(replica_.log_joint()));
                 return replica_.log_joint() - log_conditional(scale, layout_, replica_.factors(), state, e);
             };
             double const reference = at(1);
-            for (double const ratio : {0.5, 0.8, 1.3, 2.0})
-                note("scale", name, "the log joint minus the derived density of the scale is constant", difference(at(ratio), reference));
+            for (double const ratio : {0.5, 0.8, 1.3, 2.0}) {
+                double const change = at(ratio) - reference;
+                note("scale", name, "the log joint minus the derived density of the scale is constant", std::abs(change) / magnitude);
+            }
         }
     }
 
@@ -169,6 +173,34 @@ class Certifier {
             replica_.set_state(state);
             note("symmetry", name, "a move does not change the log likelihood", difference(replica_.log_likelihood(), reference));
         }
+        try_priors(orbit.first, first, start);
+        try_priors(orbit.second, second, start);
+    }
+
+    /// The quadratic from which a move along a symmetry is drawn, against the log joint: all that is not the likelihood.
+    void try_priors(std::uint32_t v, Priors& priors, State const& start) {
+        Variable const& variable = layout_.variables[v];
+        std::vector<double> const& values = start.values[v];
+        std::size_t const size = values.size() / variable.components;
+        std::size_t const first = first_index(variable, grid_);
+        replica_.set_state(start);
+        double const reference = replica_.log_joint() - replica_.log_likelihood();
+        Stream random = stream();
+        State moved = start;
+        std::vector<double> direction(values.size(), 0.0), product(values.size());
+        for (std::size_t e = 0; e < values.size(); ++e) {
+            if (e % size < first) continue;
+            direction[e] = random.normal();
+            moved.values[v][e] += direction[e];
+        }
+        priors.update();
+        priors.multiply(direction, product);
+        double change = 0;
+        for (std::size_t e = 0; e < values.size(); ++e)
+            change += direction[e] * priors.linear()[e] - product[e] * (values[e] + 0.5 * direction[e]);
+        replica_.set_state(moved);
+        note("symmetry", variable.name, "the priors that a move is drawn from are those of the log joint",
+             difference(replica_.log_joint() - replica_.log_likelihood(), reference + change));
     }
 
     Problem const& problem_;

@@ -53,7 +53,8 @@ class VariationalCertifier {
     Variable const& variable(std::size_t b) const { return problem_.plan.layout.variables[problem_.plan.blocks[b].variable]; }
     Stream stream() { return {seed_, 1, stream_base + draws_++, 0}; }
 
-    /// Solving with a matrix loses about as many digits as the logarithm of its condition.
+    /// Solving with a matrix loses about as many digits as the logarithm of its condition, and a mean that is many sds away from 0 as many
+    /// when it is subtracted.
     double tolerance_of(Posterior const& posterior, std::size_t b) const {
         Covariances const& covariances = posterior.covariances[problem_.plan.blocks[b].variable];
         double worst = 1;
@@ -61,6 +62,11 @@ class VariationalCertifier {
         for_each_system(problem_.plan.blocks[b], variable(b), grid_, [&](auto const& group, std::size_t here, auto) {
             if (systems++ >= most_steps) return;
             Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> const values(covariance_of(group, here, covariances), Eigen::EigenvaluesOnly);
+            for (std::uint32_t const c : group) {
+                double const variance = covariances.at(c, c)[here];
+                double const mean = posterior.state.values[problem_.plan.blocks[b].variable][c * covariances.size + here];
+                if (variance > 0) worst = std::max(worst, std::abs(mean) / std::sqrt(variance));
+            }
             worst = std::max(worst, values.eigenvalues().maxCoeff() / std::max(values.eigenvalues().minCoeff(), 1e-300));
         });
         return std::max(tolerance, 10 * std::numeric_limits<double>::epsilon() * worst);

@@ -172,9 +172,9 @@ Verdict judge(Climb const& climb) {
     if (!verdict.is_converged && climb.ending == ClimbEnding::PassLimit)
         verdict.advice.push_back(fmt::format("more passes, `--max-passes {}`", 10 * climb.trace.size()));
     if (climb.ending == ClimbEnding::PassLimit || climb.trace.size() >= many_passes)
-        verdict.advice.emplace_back(
-            "`--init map`, or columns about 0, such as `year - 2000` in the table section: blocks that lean on one another climb by small "
-            "steps");
+        verdict.advice.emplace_back(std::string(climb.starts_at_mode ? "columns" : "`--init map`, or columns") +
+                                    " about 0, such as `year - 2000` in the table section: blocks that lean on one another climb by small "
+                                    "steps");
     if (!is_close && !std::isnan(climb.pareto_k)) {
         if (climb.sds.empty() && verdict.is_converged)
             verdict.advice.emplace_back("`--linear-response` for sds that know of the other blocks");

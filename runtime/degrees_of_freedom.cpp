@@ -13,7 +13,7 @@ double log_normaliser(double df) { return df / 2 * std::log(df / 2) - log_gamma(
 
 /// Log density of student_t(ν, 0, 1) at the root of a square, without its -log(π)/2.
 double log_student_t(double df, double square) {
-    return log_gamma((df + 1) / 2) - log_gamma(df / 2) - 0.5 * std::log(df) - (df + 1) / 2 * std::log1p(square / df);
+    return log_gamma_ratio(df / 2, 0.5) - 0.5 * std::log(df) - (df + 1) / 2 * std::log1p(square / df);
 }
 
 /// Calls f(entry, square) for the counting cells of the local scales.
@@ -42,43 +42,29 @@ double log_marginal(ScaleLayout const& scale, Layout const& layout, Factors cons
     return sum;
 }
 
-/// prior(ν) exp(count c(ν) + ν/2 sum) as a density of log ν, on an even grid about its peak as far as it matters to 1e-20. It is smooth, so
-/// that sums over the grid are integrals to rounding.
-struct Grid1 {
-    double step = 0;
-    double log_peak = 0;
-    std::vector<double> at, density;
-};
-
-Grid1 make_grid1(ScalePriorLayout const& prior, LocalSums const& sums) {
+/// prior(ν) exp(count c(ν) + ν/2 sum) as a density of log ν.
+LogGrid make_grid(ScalePriorLayout const& prior, LocalSums const& sums, double fineness) {
+    constexpr double low = -7, high = 16;  // log ν: beyond them student_t is no distribution to speak of, or normal
     auto const f = [&](double u) {
+        if (u < low || u > high) return -HUGE_VAL;
         double const df = std::exp(u);
         return log_density(prior, df) + u + sums.count * log_normaliser(df) + df / 2 * sums.sum;
     };
-    constexpr double low = -7, high = 16;  // log ν: beyond them student_t is no distribution to speak of, or normal
-    constexpr double depth = 46;
-    Grid1 grid;
     double peak = low;
-    grid.log_peak = f(low);
+    double at_peak = f(low);
     auto const search = [&](double from, double to, double step) {
         for (double u = from; u <= to; u += step) {
-            if (double const value = f(u); value > grid.log_peak) {
+            if (double const value = f(u); value > at_peak) {
                 peak = u;
-                grid.log_peak = value;
+                at_peak = value;
             }
         }
     };
     search(low, high, 0.05);
     search(peak - 0.05, peak + 0.05, 1e-3);
     double const h = 1e-3;
-    double const curvature = -(f(peak + h) - 2 * grid.log_peak + f(peak - h)) / (h * h);
-    grid.step = std::min(0.1, curvature > 0 ? 0.25 / std::sqrt(curvature) : 0.1);
-    std::vector<double> left;
-    for (double u = peak - grid.step; u > low && f(u) > grid.log_peak - depth; u -= grid.step) left.push_back(u);
-    grid.at.assign(left.rbegin(), left.rend());
-    for (double u = peak; u < high && f(u) > grid.log_peak - depth; u += grid.step) grid.at.push_back(u);
-    for (double const u : grid.at) grid.density.push_back(std::exp(f(u) - grid.log_peak));
-    return grid;
+    double const curvature = -(f(peak + h) - 2 * at_peak + f(peak - h)) / (h * h);
+    return make_log_grid(f, peak, curvature > 0 && std::isfinite(curvature) ? 1 / std::sqrt(curvature) : 1, fineness);
 }
 
 }  // namespace
@@ -129,7 +115,7 @@ double log_density_with_locals(ScaleLayout const& scale, Layout const& layout, F
 }
 
 ScaleFactor make_degrees_of_freedom_factor(ScalePriorLayout const& prior, LocalSums const& sums) {
-    Grid1 const grid = make_grid1(prior, sums);
+    LogGrid const grid = make_grid(prior, sums, 1);
     double mass = 0, first = 0, second = 0, log_first = 0, log_second = 0;
     for (std::size_t k = 0; k < grid.at.size(); ++k) {
         double const p = grid.density[k];
@@ -151,27 +137,17 @@ ScaleFactor make_degrees_of_freedom_factor(ScalePriorLayout const& prior, LocalS
     return factor;
 }
 
-DegreesOfFreedomTable::DegreesOfFreedomTable(ScalePriorLayout const& prior, LocalSums const& sums) : prior_(prior), sums_(sums) {
-    Grid1 grid = make_grid1(prior, sums);
+DegreesOfFreedomSampler::DegreesOfFreedomSampler(ScalePriorLayout const& prior, LocalSums const& sums) : prior_(prior), sums_(sums) {
+    LogGrid grid = make_grid(prior, sums, 8);
     double mass = 0;
-    for (double const p : grid.density) {
-        below_.push_back(mass);
-        mass += p;
-    }
-    for (double& b : below_) b /= mass;
+    for (double const p : grid.density) mass += p;
     log_mass_ = std::log(mass * grid.step) + grid.log_peak;
-    step_ = grid.step;
-    at_ = std::move(grid.at);
+    quantiles_.emplace(std::move(grid));
 }
 
-double DegreesOfFreedomTable::quantile(double u) const {
-    auto const k = static_cast<std::size_t>(std::upper_bound(below_.begin(), below_.end(), u) - below_.begin()) - 1;
-    double const next = k + 1 < below_.size() ? below_[k + 1] : 1;
-    double const share = next > below_[k] ? (u - below_[k]) / (next - below_[k]) : 0.5;
-    return std::exp(at_[k] + (share - 0.5) * step_);
-}
+double DegreesOfFreedomSampler::draw(Stream& stream) const { return (*quantiles_)(stream.uniform()); }
 
-double DegreesOfFreedomTable::log_density(double df) const {
+double DegreesOfFreedomSampler::log_density(double df) const {
     return bam::log_density(prior_, df) + sums_.count * log_normaliser(df) + df / 2 * sums_.sum - log_mass_;
 }
 

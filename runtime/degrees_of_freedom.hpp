@@ -20,7 +20,7 @@ void draw_degrees_of_freedom(ScaleLayout const& scale, Layout const& layout, Fac
 /// Log density of ν from which it is drawn, plus that of the local scales given ν: up to a constant the log joint density.
 double log_density_with_locals(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State const& state);
 
-/// Over the local scales: their number, and the sum of E[log u] - E[u].
+/// Over the local scales of counting cells: their number, and the sum of E[log u] - E[u].
 struct LocalSums {
     double count = 0;
     double sum = 0;
@@ -31,20 +31,18 @@ struct LocalSums {
 /// c(E[ν]) - E[ν]/2 sum.
 ScaleFactor make_degrees_of_freedom_factor(ScalePriorLayout const& prior, LocalSums const& sums);
 
-/// The distribution function of q(ν), to draw from by inversion.
-class DegreesOfFreedomTable {
+/// Draws from q(ν).
+class DegreesOfFreedomSampler {
   public:
-    DegreesOfFreedomTable(ScalePriorLayout const& prior, LocalSums const& sums);
-    double quantile(double u) const;
+    DegreesOfFreedomSampler(ScalePriorLayout const& prior, LocalSums const& sums);
+    double draw(Stream& stream) const;
     double log_density(double df) const;
 
   private:
     ScalePriorLayout prior_;
     LocalSums sums_;
     double log_mass_ = 0;
-    double step_ = 0;
-    std::vector<double> at_;     ///< log ν
-    std::vector<double> below_;  ///< share below the cell around `at_`
+    std::optional<LogGridQuantiles> quantiles_;
 };
 
 }  // namespace bam

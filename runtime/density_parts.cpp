@@ -18,11 +18,17 @@ bool has_local(Layout const& layout, FactorLayout const& factor) {
 /// Whether the prior holds a parameter besides the entry that it is of.
 bool holds_parameters(Plan const& plan, std::size_t f) {
     Layout const& layout = plan.layout;
+    auto const has_learnt_df = [&](std::uint32_t local) {
+        return std::any_of(layout.scales.begin(), layout.scales.end(), [&](ScaleLayout const& scale) {
+            return scale.variable == local && std::any_of(scale.priors.begin(), scale.priors.end(),
+                                                          [](ScalePriorLayout const& prior) { return prior.df.has_value(); });
+        });
+    };
     FactorLayout const& factor = layout.factors[f];
     for (SpreadLayout const& part : factor.spread) {
         if (!part.variable) continue;
         Variable const& variable = layout.variables[*part.variable];
-        if (variable.kind == VariableKind::Scale && !variable.is_local) return true;
+        if (variable.kind == VariableKind::Scale && (!variable.is_local || has_learnt_df(*part.variable))) return true;
     }
     return std::any_of(plan.residuals[f].pass.registers.begin(), plan.residuals[f].pass.registers.end(), [&](Register const& reg) {
         if (reg.from != From::Variable || layout.variables[reg.index].kind == VariableKind::Data) return false;

@@ -134,14 +134,17 @@ Error no_mode(Prepared::Parts const& prepared, NoMode const& what) {
 }
 
 /// The highest point over the local scales and the rest is not that of the posterior, in which they are integrated out.
-void refuse_local_scales(Prepared::Parts const& prepared) {
+void refuse_local_scales(Prepared::Parts const& prepared, FitOptions const& options) {
+    bool const is_start = options.backend != Backend::Map;
     for (Variable const& variable : prepared.table->problem.plan.layout.variables) {
         if (!variable.is_local) continue;
         Diagnostic diagnostic{492,
                               Severity::Error,
                               "the mode of a model with student_t, laplace or horseshoe is not found",
                               {{variable.span, "it has a local scale for each entry, and the mode over those is another"}},
-                              {"`--backend vi` and `--backend gibbs` average over the local scales", "or make it a normal"}};
+                              {is_start ? "leave out `--init map`: other starts need no mode"
+                                        : "`--backend vi` and `--backend gibbs` average over the local scales",
+                               "or make it a normal"}};
         throw Error(make_report(prepared.program->sources, {std::move(diagnostic)}), exit_data);
     }
 }
@@ -238,6 +241,7 @@ PredictedCell to_cell(Prediction const& p) { return {p.row, p.sequence, p.time, 
 void summarize(Fit::Parts& parts) {
     FitOptions const& options = parts.config.options;
     RunLength const length{options.num_warmup, options.num_samples, options.thin};
+    if (parts.climb) parts.climb->starts_at_mode = options.init == Init::Map;
     auto const judge_run = [&](Run const& run) {
         parts.rows = summarize(run);
         if (parts.mode)
@@ -312,7 +316,6 @@ AscentOptions to_ascent_options(FitOptions const& options) {
 /// The mode as a run of one chain with one draw, and what is kept of the way to it.
 void run_map(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, std::stop_token const& stop) {
     Problem const& problem = prepared.table->problem;
-    refuse_local_scales(prepared);
     auto const begin = std::chrono::steady_clock::now();
     Maximum const maximum = or_explain(prepared, [&] { return maximise(problem, to_ascent_options(options), stop); });
     Ascent const& best = maximum.ascents[maximum.best];
@@ -400,6 +403,7 @@ void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOpti
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop) {
     check_learnt(prepared);
+    if (options.backend == Backend::Map || options.init == Init::Map) refuse_local_scales(prepared, options);
     // What was left to the program is said in the record of the run.
     options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));

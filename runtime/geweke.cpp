@@ -21,7 +21,8 @@ namespace {
 constexpr double level = 0.001;  ///< of all quantities together
 constexpr std::size_t most_chains = 100;
 constexpr std::size_t least_chains = 10;
-constexpr std::size_t least_sweeps = 10;  ///< of a chain, rather than more chains
+constexpr std::size_t most_simulations = 100'000;  ///< of independent tables: more precise than any chain
+constexpr std::size_t least_sweeps = 10;           ///< of a chain, rather than more chains
 // Numbers of simulations, apart from those of calibration.
 constexpr std::uint64_t prior_number = std::uint64_t{1} << 41;
 constexpr std::uint64_t start_number = std::uint64_t{1} << 42;
@@ -164,10 +165,11 @@ JointTest compare_joint(Problem const& problem, JointTestOptions const& options)
     for (Variable const& variable : problem.plan.layout.variables) test.names.push_back(variable.name);
 
     std::size_t const quantities = Simulator(problem, options, 0).size();
-    std::vector<std::vector<double>> priors(quantities, std::vector<double>(test.chains * test.sweeps));
+    std::size_t const each = std::min(test.sweeps, most_simulations / test.chains);
+    std::vector<std::vector<double>> priors(quantities, std::vector<double>(test.chains * each));
     each_chain(test.chains, options.threads, [&](std::size_t chain, std::stop_token const& failed) {
         Simulator simulator(problem, options, chain);
-        for (std::size_t i = chain * test.sweeps; i < (chain + 1) * test.sweeps && !failed.stop_requested(); ++i) {
+        for (std::size_t i = chain * each; i < (chain + 1) * each && !failed.stop_requested(); ++i) {
             simulator.simulate(prior_number + i);
             auto const& values = simulator.values();
             for (std::size_t q = 0; q < quantities; ++q) priors[q][i] = values[q];

@@ -146,8 +146,20 @@ int run_priors(Options const& options) {
     return 0;
 }
 
+/// Of commands whose outputs are files. Before anything is computed.
+void check_outputs(Options const& options) {
+    std::vector<std::string> taken = options.files;
+    if (!options.data.empty()) taken.push_back(options.data);
+    for (std::string const& file : {options.output, options.json, options.svg}) {
+        if (file.empty()) continue;
+        check_not_of_run(file);
+        check_not_input(file, taken);
+        taken.push_back(file);
+    }
+}
+
 int run_simulate(Options const& options) {
-    if (!options.output.empty()) check_not_of_run(options.output);
+    check_outputs(options);
     SimulateOptions how;
     how.draws = options.draws;
     how.seed = options.seed;
@@ -180,6 +192,7 @@ int run_simulate(Options const& options) {
 }
 
 int run_verify(Options const& options) {
+    check_outputs(options);
     Program const program = Program::from_file(options.files.front(), options.compile);
     say(program.report());
     Prepared const prepared = program.with(options.read_data());
@@ -281,7 +294,7 @@ int run_fit(Options const& options) {
 // ---------------------------------------------------------------- predict, summary, diagnose, fmt
 
 int run_predict(Options const& options) {
-    if (!options.output.empty()) check_not_of_run(options.output);
+    check_outputs(options);
     Fit const fit = Fit::open(options.files.front());
     Predictions const predictions = fit.predict(options.read_data(), options.seed);
     say(predictions.report());

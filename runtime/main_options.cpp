@@ -36,9 +36,9 @@ struct Verb {
 };
 
 void add_model_options(CLI::App& app, Options& options) {
-    app.add_option(
-           "--priors", options.compile.priors,
-           "A prior set of the model by its name, or a file of priors (it ends in .bam or has a /); may be repeated, later ones win")
+    app.add_option("--priors", options.compile.priors,
+                   "A prior set of the model by its name, or a file of priors (it ends in .bam or has a /); may be repeated: of what "
+                   "several say of an entry, that which stands last in the files holds")
         ->type_name("NAME|FILE")
         ->allow_extra_args(false);
     app.add_option_function<std::vector<std::string>>(

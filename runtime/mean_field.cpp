@@ -209,7 +209,10 @@ void MeanField::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& f
 LocalSums MeanField::local_sums(std::size_t s) const {
     LocalSums sums;
     for (std::uint32_t const local : problem_.plan.layout.scales[s].locals) {
-        for (ScaleFactor const& factor : posterior_.scales[local]) {
+        for (std::size_t e = 0; e < posterior_.scales[local].size(); ++e) {
+            // That of a cell that does not count has its prior given ν, and says nothing of ν.
+            if (counts_[local][e] == 0) continue;
+            ScaleFactor const& factor = posterior_.scales[local][e];
             sums.count += 1;
             sums.sum += factor.log_precision - factor.precision;
         }

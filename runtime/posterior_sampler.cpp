@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "scale_family.hpp"
 #include "scales.hpp"
 #include "spread.hpp"
 
@@ -43,19 +44,25 @@ PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.prob
             add_system(blocks_.back(), {at}, {}, Eigen::MatrixXd::Constant(1, 1, covariances.at(c, c)[at % covariances.size]), {});
         }
     }
-    for (std::size_t s = 0; s < plan.layout.scales.size(); ++s) {
-        ScaleLayout const& scale = plan.layout.scales[s];
-        if (plan.layout.variables[scale.variable].learnt_from) continue;
-        scales_.push_back({s, {}, field.counts(s), {}});
-        if (!scale.locals.empty()) {
-            scales_.back().df.emplace(scale.priors.back(), field.local_sums(s));
-            continue;
-        }
-        std::size_t const size = scales_.back().counts.size() / plan.layout.variables[scale.variable].components;
-        for (std::size_t e = 0; e < scales_.back().counts.size(); ++e) {
-            scales_.back().tables.emplace_back(prior_of(scale, e / size, posterior_.state), scale.spread, scales_.back().counts[e],
-                                               posterior_.scales[s][e].squares);
-        }
+    auto const& scales = plan.layout.scales;
+    for (bool const of_locals : {true, false})
+        for (std::size_t s = 0; s < scales.size(); ++s)
+            if (scales[s].locals.empty() != of_locals) add_scale(s, field);
+}
+
+void PosteriorSampler::add_scale(std::size_t index, MeanField const& field) {
+    ScaleLayout const& scale = problem_.plan.layout.scales[index];
+    Variable const& variable = problem_.plan.layout.variables[scale.variable];
+    if (variable.learnt_from) return;
+    scales_.push_back({index, {}, field.counts(index), {}});
+    if (!scale.locals.empty()) {
+        scales_.back().df.emplace(scale.priors.back(), field.local_sums(index));
+        return;
+    }
+    std::size_t const size = scales_.back().counts.size() / variable.components;
+    for (std::size_t e = 0; e < scales_.back().counts.size(); ++e) {
+        scales_.back().samplers.emplace_back(prior_of(scale, e / size, posterior_.state), scale.spread, scales_.back().counts[e],
+                                             posterior_.scales[index][e].squares);
     }
 }
 
@@ -96,20 +103,31 @@ double PosteriorSampler::draw(std::uint64_t seed, std::uint64_t index, State& st
     }
     for (Scale const& scale : scales_) {
         Stream stream(seed, 0, index, unit++);
-        ScaleLayout const& layout = problem_.plan.layout.scales[scale.index];
-        if (scale.df) {
-            double& df = state.values[layout.variable].front();
-            df = scale.df->quantile(stream.uniform());
-            log_density_of_draw += scale.df->log_density(df);
+        log_density_of_draw += draw_scale(scale, stream, state);
+    }
+    return log_density_of_draw;
+}
+
+double PosteriorSampler::draw_scale(Scale const& scale, Stream& stream, State& state) const {
+    ScaleLayout const& layout = problem_.plan.layout.scales[scale.index];
+    std::vector<double>& values = state.values[layout.variable];
+    if (scale.df) {
+        values.front() = scale.df->draw(stream);
+        return scale.df->log_density(values.front());
+    }
+    double log_density_of_draw = 0;
+    std::size_t const size = scale.samplers.size() / problem_.plan.layout.variables[layout.variable].components;
+    for (std::size_t e = 0; e < scale.samplers.size(); ++e) {
+        if (prior_of(layout, e / size).df && scale.counts[e] == 0) {  // given the ν that was drawn
+            ScalePriorLayout const prior = prior_of(layout, e / size, state);
+            values[e] = draw_prior(prior, stream);
+            log_density_of_draw += log_density(prior, values[e]);
             continue;
         }
-        std::size_t const size = scale.tables.size() / problem_.plan.layout.variables[layout.variable].components;
-        for (std::size_t e = 0; e < scale.tables.size(); ++e) {
-            double const sd = scale.tables[e].quantile(stream.uniform());
-            state.values[layout.variable][e] = from_variance(layout.spread, sd * sd);
-            log_density_of_draw += log_density(prior_of(layout, e / size, posterior_.state), layout.spread, scale.counts[e],
-                                               posterior_.scales[scale.index][e], sd);
-        }
+        double const sd = scale.samplers[e].draw(stream);
+        values[e] = from_variance(layout.spread, sd * sd);
+        log_density_of_draw += log_density(prior_of(layout, e / size, posterior_.state), layout.spread, scale.counts[e],
+                                           posterior_.scales[scale.index][e], sd);
     }
     return log_density_of_draw;
 }

@@ -32,17 +32,20 @@ class PosteriorSampler {
     };
     struct Scale {
         std::size_t index = 0;  ///< of the layout's scales
-        std::vector<ScaleTable> tables;
+        std::vector<ScaleSampler> samplers;
         std::vector<double> counts;
-        std::optional<DegreesOfFreedomTable> df;  ///< in the place of tables
+        std::optional<DegreesOfFreedomSampler> df;  ///< in the place of samplers
     };
     void add_system(Block& block, std::vector<std::size_t> places, std::vector<std::size_t> before, Eigen::MatrixXd covariance,
                     Eigen::MatrixXd gain);
+    void add_scale(std::size_t index, MeanField const& field);
+    /// Returns the log density of the draw.
+    double draw_scale(Scale const& scale, Stream& stream, State& state) const;
 
     Problem const& problem_;
     Posterior posterior_;
     std::vector<Block> blocks_;
-    std::vector<Scale> scales_;
+    std::vector<Scale> scales_;  ///< degrees of freedom before the local scales that they are of
 };
 
 }  // namespace bam

@@ -106,6 +106,7 @@ void Priors::multiply(std::vector<double> const& x, std::vector<double>& out) co
         std::size_t const k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(source.full.size()))));
         for (std::size_t c = 0; c < variable_.components; ++c) {
             for (std::size_t i = 0; i < size_; ++i) {
+                if (factors_.mask(source.factor, c, i) == 0) continue;  // of a row that another statement is of
                 for (std::size_t j = 0; j < k; ++j) out[c * size_ + i] += source.full[c % k * k + j] * x[(c / k * k + j) * size_ + i];
             }
         }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "report.hpp"
@@ -90,6 +91,11 @@ Csv fitted_table(RunConfig const& config, std::string const& hint_if_absent, std
     if (config.data_name == "-")
         throw Error(Diagnostic{518, Severity::Error, "the table that was fitted came from standard input", {}, {hint_if_absent}},
                     exit_data);
+    if (std::error_code error; !std::filesystem::exists(config.data_name, error))
+        throw Error(
+            Diagnostic{
+                518, Severity::Error, fmt::format("the table that was fitted, `{}`, is not there", config.data_name), {}, {hint_if_absent}},
+            exit_data);
     Csv table = Csv::read(config.data_name);
     table.separator = config.separator;
     table.decimal_point = config.decimal_point;

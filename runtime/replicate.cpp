@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "convergence.hpp"
 #include "output_unit.hpp"
 #include "words.hpp"
 
@@ -15,16 +16,6 @@ namespace {
 
 constexpr std::size_t most_kept = std::size_t{1} << 22;  ///< simulated values of an output whose quantiles are looked at
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
-
-/// As numpy and R (type 7): between order statistics, linearly. Of sorted values.
-double quantile(std::vector<double> const& sorted, double p) {
-    if (sorted.empty()) return none;
-    double const at = p * static_cast<double>(sorted.size() - 1);
-    auto const below = static_cast<std::size_t>(at);
-    if (below + 1 >= sorted.size()) return sorted.back();
-    double const part = at - static_cast<double>(below);
-    return part == 0 ? sorted[below] : sorted[below] + part * (sorted[below + 1] - sorted[below]);
-}
 
 /// Mean, sd (divisor n - 1), least, largest.
 std::array<double, 4> statistics_of(std::vector<double> const& values) {
@@ -66,7 +57,7 @@ class Replicating {
         result_.draws = draws_;
         for (std::size_t d = 0; d < draws_; ++d) {
             simulation_.draw(d, row ? row(d) : nullptr);
-            for (Output& output : outputs_) add(output);
+            for (Output& output : outputs_) add(output, d);
             if (table_ != nullptr) write_table(d + 1);
         }
         for (Output& output : outputs_) result_.outputs.push_back(sum_up(output));
@@ -104,10 +95,11 @@ class Replicating {
         }
     }
 
-    void add(Output& output) {
+    void add(Output& output, std::size_t draw) {
         auto const& entries = output.observed.empty() ? output.simulated : output.observed;
-        std::size_t const total = entries.size() * draws_;
-        std::size_t const stride = (total + most_kept - 1) / std::max<std::size_t>(1, most_kept);
+        // Whole tables: every n-th value would be of the same cells again and again.
+        std::size_t const stride = std::max<std::size_t>(1, (entries.size() * draws_ + most_kept - 1) / most_kept);
+        bool const is_kept = draw % stride == 0;
         std::vector<double> values;
         double const least = output.values.empty() ? 0 : *std::min_element(output.values.begin(), output.values.end());
         double const largest = output.values.empty() ? 0 : *std::max_element(output.values.begin(), output.values.end());
@@ -116,7 +108,8 @@ class Replicating {
             values.push_back(one);
             if (!std::isfinite(one)) ++output.infinite;
             if (!(one >= least && one <= largest)) ++output.outside;
-            if (output.count++ % std::max<std::size_t>(1, stride) == 0 && !std::isnan(one)) output.kept.push_back(one);
+            ++output.count;
+            if (is_kept && !std::isnan(one)) output.kept.push_back(one);
         }
         auto const numbers = statistics_of(values);
         for (std::size_t k = 0; k < numbers.size(); ++k) output.numbers[k].push_back(numbers[k]);
@@ -137,21 +130,21 @@ class Replicating {
             for (double const number : numbers) above += number > observed[k] ? 1 : number == observed[k] ? 0.5 : 0;
             statistic.share_above = numbers.empty() ? none : above / static_cast<double>(numbers.size());
             std::sort(numbers.begin(), numbers.end());
-            statistic.q5 = quantile(numbers, 0.05);
-            statistic.q50 = quantile(numbers, 0.5);
-            statistic.q95 = quantile(numbers, 0.95);
+            statistic.q5 = sorted_quantile(numbers, 0.05);
+            statistic.q50 = sorted_quantile(numbers, 0.5);
+            statistic.q95 = sorted_quantile(numbers, 0.95);
         }
         std::sort(output.values.begin(), output.values.end());
         std::sort(output.kept.begin(), output.kept.end());
         for (std::size_t k = 0; k < Replicated::levels.size(); ++k) {
-            result.observed_quantiles[k] = quantile(output.values, Replicated::levels[k]);
-            result.simulated_quantiles[k] = quantile(output.kept, Replicated::levels[k]);
+            result.observed_quantiles[k] = sorted_quantile(output.values, Replicated::levels[k]);
+            result.simulated_quantiles[k] = sorted_quantile(output.kept, Replicated::levels[k]);
         }
         auto const count = static_cast<double>(std::max<std::size_t>(1, output.count));
         result.share_outside = output.values.empty() ? none : static_cast<double>(output.outside) / count;
         result.share_infinite = static_cast<double>(output.infinite) / count;
-        double const low = quantile(output.kept, 0.025);
-        double const high = quantile(output.kept, 0.975);
+        double const low = sorted_quantile(output.kept, 0.025);
+        double const high = sorted_quantile(output.kept, 0.975);
         double unexpected = 0;
         for (double const one : output.values) unexpected += one < low || one > high ? 1 : 0;
         result.share_unexpected = output.values.empty() ? none : unexpected / static_cast<double>(output.values.size());

@@ -16,7 +16,7 @@ constexpr double wide = 3;           ///< times the observed range, from which o
 constexpr double far_too_wide = 10;  ///< and from which on it says little
 constexpr double narrow = 0.5;
 constexpr double unexpected = 0.2;  ///< share of observed cells outside of the central 95 %
-constexpr double tail = 0.025;      ///< share of tables on either side of the observed one that makes it unlike them
+constexpr double unlike = 0.05;     ///< chance of saying that the tables are unlike the observed one when they are not
 
 std::string percent(double share) {
     double const value = 100 * share;
@@ -47,24 +47,30 @@ std::vector<std::string> prior_sentences(Replicated const& one) {
 
 constexpr std::array<char const*, 4> in_words{"mean", "sd", "least", "largest"};
 
-std::vector<std::string> posterior_sentences(Replicated const& one) {
-    std::vector<std::string> unlike;
+/// A statistic is unlike the simulated ones where it lies further out than all but a share of them; that share is divided among both sides
+/// of the four statistics, so that an output of the model's own making is called unlike at most once in twenty.
+std::vector<std::string> posterior_sentences(Replicated const& one, std::size_t draws) {
+    double const tail = unlike / static_cast<double>(2 * one.statistics.size());
+    if (static_cast<double>(draws) * tail < 1)
+        return {fmt::format("{}: {} are too few to say whether the observed one is like them; `--draws {:.0f}` are enough.", one.output,
+                            counted(draws, "simulated table"), std::ceil(1 / tail))};
+    std::vector<std::string> sentences;
     for (std::size_t k = 0; k < one.statistics.size(); ++k) {
         Replicated::Statistic const& s = one.statistics[k];
-        if (std::isnan(s.observed) || std::isnan(s.share_above)) continue;
-        if (s.share_above < tail || s.share_above > 1 - tail)
-            unlike.push_back(fmt::format("{}: the {} of the observed cells is {:.4g}; it is {} in {} of the simulated tables.", one.output,
-                                         in_words[k], s.observed, s.share_above < tail ? "smaller" : "larger",
-                                         percent(s.share_above < tail ? 1 - s.share_above : s.share_above)));
+        if (std::isnan(s.observed) || std::isnan(s.share_above) || (s.share_above >= tail && s.share_above <= 1 - tail)) continue;
+        bool const is_above = s.share_above < tail;
+        sentences.push_back(fmt::format("{}: the {} of the observed cells is {:.4g}; that of {} of the simulated tables is {}.", one.output,
+                                        in_words[k], s.observed, percent(is_above ? 1 - s.share_above : s.share_above),
+                                        is_above ? "smaller" : "larger"));
     }
-    if (one.observed > 1 && unlike.empty())
+    if (one.observed > 1 && sentences.empty())
         return {fmt::format("{}: mean, sd, least and largest of the simulated tables are like those of the observed one.", one.output)};
-    if (!unlike.empty()) unlike.push_back("The model does not make tables like the observed one in this respect.");
-    return unlike;
+    if (!sentences.empty()) sentences.push_back("The model does not make tables like the observed one in this respect.");
+    return sentences;
 }
 
-std::vector<std::string> sentences_of(Replicated const& one, bool is_prior) {
-    return is_prior ? prior_sentences(one) : posterior_sentences(one);
+std::vector<std::string> sentences_of(Replicated const& one, bool is_prior, std::size_t draws) {
+    return is_prior ? prior_sentences(one) : posterior_sentences(one, draws);
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -96,7 +102,7 @@ std::string replication_text(Replication const& replication, bool is_prior) {
         text += '\n';
     }
     for (Replicated const& one : replication.outputs)
-        for (std::string const& sentence : sentences_of(one, is_prior)) text += sentence + '\n';
+        for (std::string const& sentence : sentences_of(one, is_prior, replication.draws)) text += sentence + '\n';
     return text;
 }
 
@@ -124,7 +130,7 @@ std::string replication_json(Replication const& replication, bool is_prior) {
         output["share_unexpected"] = number(one.share_unexpected);
         output["share_infinite"] = number(one.share_infinite);
         output["times_range"] = number(one.times_range);
-        output["sentences"] = sentences_of(one, is_prior);
+        output["sentences"] = sentences_of(one, is_prior, replication.draws);
         json["outputs"].push_back(std::move(output));
     }
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';

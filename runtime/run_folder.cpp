@@ -6,7 +6,7 @@
 //   BAM0533  files of different runs in one folder
 //   BAM0535  a file or folder that cannot be created
 //   BAM0536  a file that cannot be written
-//   BAM0537  a file to be written that is one of a run's own
+//   BAM0537  a file to be written that is one of a run's own, or a model, or named twice
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -200,6 +200,17 @@ void check_not_of_run(fs::path const& file) {
     auto const is_draws = [](std::string const& name) { return chain_number(name) || name == mode_name || name == factors_name; };
     if (std::none_of(names.begin(), names.end(), is_draws)) return;
     refuse(537, fmt::format("`{}` belongs to the run in its folder", file.string()), {"choose another name"}, exit_create);
+}
+
+void check_not_input(fs::path const& file, std::vector<std::string> const& inputs) {
+    if (file.extension() == ".bam")
+        refuse(537, fmt::format("`{}` has the name of a model", file.string()), {"choose another name"}, exit_create);
+    for (std::string const& input : inputs) {
+        std::error_code error;
+        if (fs::weakly_canonical(file, error) != fs::weakly_canonical(input, error)) continue;
+        refuse(537, fmt::format("`{}` is named twice on the command line", file.string()), {"choose another name for what is written"},
+               exit_create);
+    }
 }
 
 namespace {

@@ -5,7 +5,6 @@
 #include <boost/math/special_functions/trigamma.hpp>
 #include <cmath>
 #include <numbers>
-#include <vector>
 
 #include "scale_family.hpp"
 #include "spread.hpp"
@@ -65,27 +64,12 @@ Peak find_peak(LogDensity const& f) {
     return {middle, curvature < 0 ? 1 / std::sqrt(-curvature) : 1};
 }
 
-/// Nodes u and densities relative to the mode, as far as they matter to 1e-20.
-struct Nodes {
-    double step = 0;
-    double log_peak = 0;
-    std::vector<double> at, density;
-};
-
-Nodes make_nodes(LogDensity const& f, double fineness) {
+LogGrid make_grid(LogDensity const& f, double fineness) {
     Peak const peak = find_peak(f);
-    Nodes nodes;
-    nodes.step = std::min(peak.width / 4, 0.1) / fineness;
-    nodes.log_peak = f(peak.at);
-    constexpr double depth = 46;
-    constexpr std::size_t most = 200000;
-    std::vector<double> left;
-    for (double u = peak.at - nodes.step; left.size() < most && f(u) > nodes.log_peak - depth; u -= nodes.step) left.push_back(u);
-    nodes.at.assign(left.rbegin(), left.rend());
-    for (double u = peak.at; nodes.at.size() < 2 * most && f(u) > nodes.log_peak - depth; u += nodes.step) nodes.at.push_back(u);
-    for (double u : nodes.at) nodes.density.push_back(std::exp(f(u) - nodes.log_peak));
-    return nodes;
+    return make_log_grid(f, peak.at, peak.width, fineness);
 }
+
+bool is_gamma(ScalePriorLayout const& prior) { return prior.family == ScaleFamily::Gamma || prior.family == ScaleFamily::InverseGamma; }
 
 /// A precision whose density is a gamma, whatever n and S are.
 ScaleFactor make_gamma_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double tilt) {
@@ -98,16 +82,17 @@ ScaleFactor make_gamma_factor(ScalePriorLayout const& prior, SpreadKind spread, 
     factor.mean = spread == SpreadKind::Precision ? factor.precision : factor.variance;
     factor.sd_of_log = 0.5 * std::sqrt(boost::math::trigamma(a));
     factor.squares = squares;
-    factor.log_normaliser = prior.first * std::log(prior.second) - log_gamma(prior.first) + log_gamma(a) - a * std::log(b);
+    // log of second^first / Γ(first) Γ(a) / b^a, small differences of what may be large numbers.
+    factor.log_normaliser = log_gamma_ratio(prior.first, 0.5 * (n - tilt)) - prior.first * std::log1p(0.5 * squares / prior.second) -
+                            0.5 * (n - tilt) * std::log(b);
     return factor;
 }
 
 }  // namespace
 
 ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double tilt) {
-    if (prior.family == ScaleFamily::Gamma || prior.family == ScaleFamily::InverseGamma)
-        return make_gamma_factor(prior, spread, n, squares, tilt);
-    Nodes const nodes = make_nodes({prior, spread, n, squares, tilt}, 1);
+    if (is_gamma(prior)) return make_gamma_factor(prior, spread, n, squares, tilt);
+    LogGrid const nodes = make_grid({prior, spread, n, squares, tilt}, 1);
     double const scale_power = power_of_sd(spread);
     double mass = 0, precision = 0, log_precision = 0, variance = 0, mean = 0, square_of_log = 0;
     for (std::size_t k = 0; k < nodes.at.size(); ++k) {
@@ -139,23 +124,23 @@ ScaleFactor make_scale_point(SpreadKind spread, double n, double squares) {
             0.5 * n * std::log(precision) - 0.5 * n};
 }
 
-ScaleTable::ScaleTable(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares) {
-    Nodes nodes = make_nodes({prior, spread, n, squares}, 8);
-    step_ = nodes.step;
-    at_ = std::move(nodes.at);
-    double mass = 0;
-    for (double p : nodes.density) {
-        below_.push_back(mass);
-        mass += p;
+ScaleSampler::ScaleSampler(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares) {
+    if (is_gamma(prior)) {
+        shape_ = prior.first + n / 2;
+        rate_ = prior.second + squares / 2;
+    } else if (prior.family == ScaleFamily::Exponential && spread == SpreadKind::Variance) {
+        shape_ = 1 - n / 2;
+        rate_ = squares / 2;
+        tail_ = 2 * prior.first;
+    } else {
+        quantiles_.emplace(make_grid({prior, spread, n, squares}, 8));
     }
-    for (double& b : below_) b /= mass;
 }
 
-double ScaleTable::quantile(double u) const {
-    auto const k = static_cast<std::size_t>(std::upper_bound(below_.begin(), below_.end(), u) - below_.begin()) - 1;
-    double const next = k + 1 < below_.size() ? below_[k + 1] : 1;
-    double const share = next > below_[k] ? (u - below_[k]) / (next - below_[k]) : 0.5;
-    return std::exp(at_[k] + (share - 0.5) * step_);
+double ScaleSampler::draw(Stream& stream) const {
+    if (quantiles_) return (*quantiles_)(stream.uniform());
+    if (tail_ > 0) return std::sqrt(generalised_inverse_gaussian(stream, shape_, tail_, 2 * rate_));
+    return std::sqrt(inverse_gamma(stream, shape_, rate_));
 }
 
 double log_density(ScalePriorLayout const& prior, SpreadKind spread, double n, ScaleFactor const& factor, double sd) {

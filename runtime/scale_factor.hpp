@@ -1,9 +1,11 @@
 // The variational factor of a scale.
 #pragma once
 
-#include <vector>
+#include <optional>
 
+#include "log_grid.hpp"
 #include "plan.hpp"
+#include "random.hpp"
 
 namespace bam {
 
@@ -28,17 +30,17 @@ ScaleFactor make_scale_point(SpreadKind spread, double n, double squares);
 /// density.
 ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double tilt = 0);
 
-/// The distribution function of q on a fine grid in log sd, to draw from by inversion.
-class ScaleTable {
+/// Draws from q. Small where there are many of them: the local scales of student_t and laplace have closed forms.
+class ScaleSampler {
   public:
-    ScaleTable(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares);
-    /// The sd below which lies the share `u`, by linear interpolation.
-    double quantile(double u) const;
+    ScaleSampler(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares);
+    /// An sd.
+    double draw(Stream& stream) const;
 
   private:
-    double step_ = 0;
-    std::vector<double> at_;     ///< log sd
-    std::vector<double> below_;  ///< share below the cell around `at_`
+    double shape_ = 0, rate_ = 0;                ///< of a variance: inverse gamma
+    double tail_ = 0;                            ///< above 0: times exp(-tail v / 2)
+    std::optional<LogGridQuantiles> quantiles_;  ///< of what has no closed form, of the sd
 };
 
 /// log q of an sd, as a density of the scale.

@@ -54,7 +54,7 @@ double log_scaled_exponential_integral(double x) {
 
 /// Student's t about 0.
 double log_student_t(double df, double scale, double x) {
-    return log_gamma((df + 1) / 2) - log_gamma(df / 2) - 0.5 * std::log(df * std::numbers::pi) - std::log(scale) -
+    return log_gamma_ratio(df / 2, 0.5) - 0.5 * std::log(df * std::numbers::pi) - std::log(scale) -
            (df + 1) / 2 * std::log1p(square(x / scale) / df);
 }
 

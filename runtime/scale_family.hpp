@@ -15,6 +15,14 @@ inline double log_gamma(double x) {
     return ::lgamma_r(x, &sign);
 }
 
+/// log Γ(a + δ) - log Γ(a), also where a is so large that the difference of the two would be rounding: by Stirling's series, whose terms
+/// are subtracted one by one.
+inline double log_gamma_ratio(double a, double delta) {
+    if (a < 1e3 || a + delta < 1e3) return log_gamma(a + delta) - log_gamma(a);
+    auto const rest = [](double x) { return 1 / (12 * x) - 1 / (360 * x * x * x); };
+    return (a - 0.5) * std::log1p(delta / a) + delta * std::log(a + delta) - delta + rest(a + delta) - rest(a);
+}
+
 /// A prior of a variance v, given its auxiliary: v^(-alpha-1) exp(-beta / v - gamma v / 2). With n cells whose squared residuals sum to S
 /// it becomes v^(-alpha-1-n/2) exp(-(beta + S/2) / v - gamma v / 2).
 struct Kernel {

@@ -13,6 +13,20 @@ namespace {
 constexpr std::uint64_t noise_stream = std::uint64_t{1} << 35;  // above those of Carrier
 constexpr std::uint64_t auxiliary_stream = std::uint64_t{1} << 36;
 
+/// Whether a mean of an output reads an earlier one, its own or another's.
+bool looks_back(Plan const& plan) {
+    auto const is_output = [&](std::uint32_t variable) {
+        return std::any_of(plan.layout.factors.begin(), plan.layout.factors.end(),
+                           [&](FactorLayout const& factor) { return factor.is_observation && factor.target == variable; });
+    };
+    for (std::size_t f = 0; f < plan.means.size(); ++f) {
+        if (!plan.layout.factors[f].is_observation) continue;
+        for (Register const& reg : plan.means[f].pass.registers)
+            if (reg.from == From::Variable && reg.lag > 0 && is_output(reg.index)) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 std::vector<std::string> find_flat(Problem const& problem) {
@@ -84,6 +98,7 @@ void Simulation::set_up(std::vector<DrawColumn> const& columns, Diagnostics& dia
     map_ = std::make_unique<CarryMap>(problem_, columns, diagnostics);
     if (has_error(diagnostics)) return;
     carrier_ = std::make_unique<Carrier>(problem_, *map_, seed_, 0);
+    looks_back_ = looks_back(problem_.plan);
     Layout const& layout = problem_.plan.layout;
     for (std::size_t f = 0; f < layout.factors.size(); ++f) {
         TermPlan const& mean = problem_.plan.means[f];
@@ -130,7 +145,7 @@ void Simulation::draw_auxiliaries(std::uint64_t number) {
 void Simulation::draw_outputs(std::uint64_t number) {
     Layout const& layout = problem_.plan.layout;
     std::size_t const steps = problem_.bound.grid.steps;
-    std::size_t const stride = problem_.plan.lagged_outputs.empty() ? steps : 1;
+    std::size_t const stride = looks_back_ ? 1 : steps;
     for (std::size_t first = 0; first < steps; first += stride)
         for (std::size_t f = 0; f < layout.factors.size(); ++f)
             if (layout.factors[f].is_observation) fill(f, first, std::min(steps, first + stride), number);
@@ -147,7 +162,11 @@ void Simulation::fill(std::size_t f, std::size_t first_step, std::size_t last_st
     PassRunner& runner = *means_[f];
     Stream noise(seed_, 0, number, noise_stream + f, first_step);
     runner.begin();
+    bool const has_carry = std::any_of(runner.pass().instructions.begin(), runner.pass().instructions.end(),
+                                       [](Instruction const& instruction) { return instruction.code == Code::Scan; });
     for (Chunk const& chunk : runner.chunks()) {
+        if (over_time && chunk.first_step >= last_step) break;
+        if (over_time && chunk.last_step <= first_step && !has_carry) continue;
         runner.run(chunk);
         std::size_t const from = over_time ? chunk.first_step : 0;
         std::size_t const to = over_time ? std::min(chunk.last_step, last_step) : 1;

@@ -53,6 +53,7 @@ class Simulation {
     std::uint64_t seed_;
     std::unique_ptr<CarryMap> map_;
     std::unique_ptr<Carrier> carrier_;
+    bool looks_back_ = false;  ///< a mean at earlier outputs: simulated step by step
     State state_;
     std::vector<std::unique_ptr<PassRunner>> means_;  ///< per factor; null where the target is a parameter
     std::vector<std::vector<double>> cell_means_, cell_sds_;

@@ -32,9 +32,10 @@ struct Climb {
     std::vector<double> trace;   ///< ELBO after each pass of the chosen one
     ClimbEnding ending = ClimbEnding::PassLimit;
     double seconds = 0;
-    double pareto_k = 0;      ///< of the draws (pareto.hpp)
-    std::size_t draws = 0;    ///< that it was found from
-    std::vector<double> sds;  ///< by linear response, per column of the run; empty if nobody asked
+    double pareto_k = 0;          ///< of the draws (pareto.hpp)
+    std::size_t draws = 0;        ///< that it was found from
+    std::vector<double> sds;      ///< by linear response, per column of the run; empty if nobody asked
+    bool starts_at_mode = false;  ///< for its verdict
 };
 
 /// Called after each pass, with the number of the start (from 1) and its ELBO.

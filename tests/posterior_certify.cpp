@@ -205,7 +205,7 @@ TEST_SUITE("slow") {
         "sbc of Gibbs: attention - attention with a skip term - regression - random walk - heavy tails - shrinkage - truncated priors") {
         for (Case const& which :
              {Case{"attention", "small"}, Case{"attention_skip", "small"}, Case{"regression", "rows"}, Case{"random_walk", "small"},
-              Case{"robust", "small"}, Case{"shrinkage", "rows"}, Case{"truncated", "small"}}) {
+              Case{"learnt_df", "small"}, Case{"shrinkage", "rows"}, Case{"truncated", "small"}}) {
             CAPTURE(which.model);
             auto const study = study_of(which);
             CalibrationOptions options;

@@ -51,6 +51,7 @@ TEST_CASE("conditionals: two outputs with gaps that look back at both") { check_
 TEST_CASE("conditionals: attention with heavy tails in priors and outputs") {
     for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("robust", "small", cells);
 }
+TEST_CASE("conditionals: attention with outputs of unknown degrees of freedom") { check_study("learnt_df", "small"); }
 TEST_CASE("conditionals: attention with truncated priors") {
     for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("truncated", "small", cells);
 }

@@ -211,6 +211,39 @@ TEST_CASE("mean field: a missing output that no statement speaks of leaves no tr
     for (double ratio : draw_factors(field, 50, 1).log_ratios) CHECK(std::isfinite(ratio));
 }
 
+TEST_CASE("mean field: rows without an output say nothing of degrees of freedom") {
+    std::string const model =
+        "dims { sequence row }\ndata { y[row] missing }\nparam { m ~ normal(0, 5); df ~ gamma(2, 0.1); s ~ half_normal(2) }\n"
+        "observe { y ~ student_t(df, m, s) }\ntable { row = row; y = y }\n";
+    std::string table = "row,y\n1,0.3\n2,-0.8\n3,9\n4,0.1\n5,0.6\n6,-0.4\n7,1.1\n8,-7\n";
+    struct Answer {
+        double elbo, df, sd_of_log, pareto;
+    };
+    auto const answer = [&] {
+        auto const study = test::study(model, table);
+        ExpectationPlan const expectations = expectations_of(*study);
+        MeanField field(study->problem, expectations);
+        field.start(start_of(*study, 0));
+        for (int pass = 0; pass < 400; ++pass) field.pass();
+        Answer found{field.elbo(), 0, 0, pareto_k(draw_factors(field, 4000, 1).log_ratios)};
+        for (std::size_t s = 0; s < study->problem.plan.layout.scales.size(); ++s) {
+            if (study->problem.plan.layout.scales[s].locals.empty()) continue;
+            found.df = field.posterior().scales[s].front().mean;
+            found.sd_of_log = field.posterior().scales[s].front().sd_of_log;
+        }
+        return found;
+    };
+    Answer const few = answer();
+    for (int row = 9; row <= 200; ++row) table += std::to_string(row) + ",\n";
+    Answer const many = answer();
+    CHECK(few.sd_of_log > 0.1);
+    CHECK(many.elbo == doctest::Approx(few.elbo).epsilon(1e-10));
+    CHECK(many.df == doctest::Approx(few.df).epsilon(1e-8));
+    CHECK(many.sd_of_log == doctest::Approx(few.sd_of_log).epsilon(1e-8));
+    // Of the same ratios, by other random numbers.
+    CHECK(std::abs(many.pareto - few.pareto) < 0.2);
+}
+
 TEST_CASE("mean field: numbers that are learnt maximise the evidence") {
     // y_i ~ N(mu, tau^2 + 1) with theta integrated out: mu is the mean, tau^2 + 1 the mean square about it.
     Choices choices;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -32,6 +33,7 @@ struct Start {
     bool merges_err = false;                    ///< standard error goes where standard output goes, in the order of writing
     std::vector<std::string> environment = {};  ///< NAME=VALUE, in addition to this program's own
     std::optional<unsigned> cpu_seconds = {};   ///< more is a crash (SIGXCPU)
+    std::string interrupted_at = {};            ///< what it is to have said on standard error when it gets SIGINT; empty: it gets none
 };
 
 namespace detail {
@@ -54,6 +56,7 @@ inline std::string contents(File const& file) {
 
 /// In the child: becomes the program, or ends with 127 as a shell does. Only calls that are safe after fork().
 [[noreturn]] inline void become(std::vector<char*> const& arguments, Start const& start, int out, int err) {
+    signal(SIGINT, SIG_DFL);  // a shell ignores it for what it runs in the background
     if (chdir(start.folder.c_str()) != 0) _exit(127);
     int const in = open(start.input.c_str(), O_RDONLY);
     if (in < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(127);
@@ -65,6 +68,24 @@ inline std::string contents(File const& file) {
     setrlimit(RLIMIT_CORE, &no_core);
     execvp(arguments.front(), arguments.data());
     _exit(127);
+}
+
+/// Sends SIGINT as soon as the file has the text, however fast the machine is. Returns without if the program ends first.
+inline void interrupt_at(std::string const& text, pid_t child, int file) {
+    std::string seen;
+    char buffer[4096];
+    siginfo_t ended{};
+    while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0) {
+        // pread: the child writes where the offset, which it shares, stands.
+        ssize_t const size = pread(file, buffer, sizeof buffer, static_cast<off_t>(seen.size()));
+        if (size > 0) {
+            seen.append(buffer, static_cast<std::size_t>(size));
+            if (seen.find(text) == std::string::npos) continue;
+            kill(child, SIGINT);
+            return;
+        }
+        usleep(1000);
+    }
 }
 
 }  // namespace detail
@@ -86,6 +107,7 @@ inline Ended run(std::vector<std::string> command, Start const& start = {}) {
     pid_t const child = fork();
     if (child < 0) throw std::runtime_error("cannot start " + command.front());
     if (child == 0) detail::become(arguments, start, fileno(out.get()), fileno((start.merges_err ? out : err).get()));
+    if (!start.interrupted_at.empty()) detail::interrupt_at(start.interrupted_at, child, fileno(err.get()));
     int status = 0;
     if (waitpid(child, &status, 0) != child) throw std::runtime_error("lost " + command.front());
     int const code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

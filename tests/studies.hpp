@@ -16,6 +16,7 @@ struct Case {
 inline constexpr Case cases[] = {{"attention", "small"},
                                  {"attention_skip", "small"},
                                  {"robust", "small"},
+                                 {"learnt_df", "small"},
                                  {"shrinkage", "rows"},
                                  {"truncated", "small"},
                                  {"attention_unit_decay", "small"},

@@ -468,6 +468,8 @@ void save_file(std::filesystem::path const& path, std::string_view text);
 
 /// Throws Error if writing the file would replace one of a run's own: its draws, summary, predictions or config.json.
 void check_not_of_run(std::filesystem::path const& file);
+/// Throws Error if writing the file would replace a model, by its name, or one of `inputs`.
+void check_not_input(std::filesystem::path const& file, std::vector<std::string> const& inputs);
 
 /// The one of the candidates that `name` was most likely meant to be, if any is near.
 std::optional<std::string> nearest(std::string_view name, std::vector<std::string> const& candidates);

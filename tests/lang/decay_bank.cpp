@@ -111,6 +111,16 @@ TEST_CASE("bank: power kernels within the tolerance") {
     }
 }
 
+TEST_CASE("bank: parameters beyond all sense give a sound bank or none") {
+    for (double const r1 : {1e-300, 1e-10, 1e10, 1e300}) {
+        for (double const r2 : {1e-300, 1e-10, 1e10, 1e300}) {
+            CAPTURE(r1);
+            CAPTURE(r2);
+            if (auto const bank = find_decay_bank({Form::Power, r1, r2}, 1e-3, 64)) check_sound(*bank);
+        }
+    }
+}
+
 TEST_CASE("bank: shape 1 is one decay and exact - near 1 few are enough") {
     auto const one = find_decay_bank({Form::Ggd, 16, 1}, 1e-3, 512);
     REQUIRE(one);

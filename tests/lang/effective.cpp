@@ -77,10 +77,16 @@ TEST_CASE("effective: decays of mean m and sd s let a state grow from m^2 + s^2 
     CHECK(grows[0].notes.at(0).find("after the 4 steps of the table the prior sd of the state is 2.02 times") == 0);
 }
 
+TEST_CASE("effective: decays about 1 are meant to forget nothing - what matters is their sd over the steps") {
+    CHECK(suspected(decay("uniform_position(sd = 0.2)")).empty());
+    CHECK(suspected(decay("uniform_position(sd = 0.2)"), 25).empty());
+    CHECK(suspected(decay("uniform_position(sd = 0.2)"), 26).size() == 1);
+}
+
 TEST_CASE("effective: the rewrites that are offered for a decay fade") {
     for (double const mean : {0.0, 0.3, 0.9, 0.97, 0.995, 1.0, 1.2}) {
         for (double const sd : {0.3, 1.1, 5.0}) {
-            if (mean * mean + sd * sd < 1) continue;
+            if (mean * mean + sd * sd < 1 || (mean == 1 && 4 * sd * sd <= 1)) continue;
             Diagnostics const found = suspected(decay(fmt::format("normal({}, {})", mean, sd)), 4);
             REQUIRE(found.size() == 1);
             std::string const note = found[0].notes.back();

@@ -174,6 +174,12 @@ TEST_CASE("density parts: a prior is what is made of numbers and data alone") {
     auto const robust = test::study_of({"robust", "small"});
     CHECK(scaled(*robust) == "W_k W_q W_v width a sigma ratio ");
     CHECK(names(*robust, prior_statements(robust->problem.plan).of_model) == "W_v ");
+    auto const learnt = test::study(
+        "dims { sequence row }\ndata { y[row] }\nparam { b ~ student_t(df, 0, 1); c ~ student_t(3, 0, 1); df ~ gamma(2, 0.1) }\n"
+        "observe { y ~ normal(b + c, 1) }\ntable { row = row; y = y }\n",
+        "row,y\n1,0.7\n");
+    CHECK(scaled(*learnt) == "c df ");
+    CHECK(names(*learnt, prior_statements(learnt->problem.plan).of_model) == "b ");
     auto const shrinkage = test::study_of({"shrinkage", "rows"});
     CHECK(names(*shrinkage, prior_statements(shrinkage->problem.plan).of_model) == "b c ");
 }

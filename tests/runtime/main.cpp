@@ -75,14 +75,20 @@ class Folder {
     }
 
     /// Runs bam with the words of `line`.
-    bam::test::Ended bam(std::string const& line, std::string const& input = "/dev/null") const {
+    bam::test::Ended bam(std::string const& line, std::string const& input = "/dev/null") const { return run(line, {.input = input}); }
+    /// The same, interrupted once it has said `text` on standard error.
+    bam::test::Ended interrupt(std::string const& line, std::string const& text) const { return run(line, {.interrupted_at = text}); }
+
+  private:
+    bam::test::Ended run(std::string const& line, bam::test::Start start) const {
         std::vector<std::string> command{BAM_PROGRAM};
         std::istringstream words(line);
         for (std::string word; words >> word;) command.push_back(word);
-        return bam::test::run(command, {.folder = path_.string(), .input = input, .environment = {"NO_COLOR=1", "TERM=dumb"}});
+        start.folder = path_.string();
+        start.environment = {"NO_COLOR=1", "TERM=dumb"};
+        return bam::test::run(command, start);
     }
 
-  private:
     fs::path path_;
 };
 
@@ -288,11 +294,10 @@ TEST_CASE("main: the same seed gives the same bits on any number of threads") {
 
 TEST_CASE("main: an interrupted run keeps its draws and says so") {
     Folder const folder;
-    std::string const fit =
-        std::string(BAM_PROGRAM) +
-        " fit line.bam --data line.csv -o run --num-warmup 10 --num-samples 500000000 --thin 100000 --chains 2 --threads 2";
-    auto const ended =
-        bam::test::run({"timeout", "--preserve-status", "-s", "INT", "2", "sh", "-c", "exec " + fit}, {.folder = (folder / ".").string()});
+    auto const ended = folder.interrupt(
+        "fit line.bam --data line.csv -o run --num-warmup 10 --num-samples 500000000 --thin 50 --chains 2 "
+        "--threads 2 --refresh 100",
+        "Chain [1] Iteration:       100 / 500000010 [  0%]  (Sampling)");
     CHECK(ended.code == 130);
     CHECK(has(ended.err, "interrupted"));
     REQUIRE(fs::exists(folder / "run/config.json"));
@@ -306,9 +311,7 @@ TEST_CASE("main: an interrupted run keeps its draws and says so") {
 
 TEST_CASE("main: a run that is interrupted before its first draw writes nothing") {
     Folder const folder;
-    std::string const fit = std::string(BAM_PROGRAM) + " fit line.bam --data line.csv -o run --num-warmup 500000000";
-    auto const ended =
-        bam::test::run({"timeout", "--preserve-status", "-s", "INT", "1", "sh", "-c", "exec " + fit}, {.folder = (folder / ".").string()});
+    auto const ended = folder.interrupt("fit line.bam --data line.csv -o run --num-warmup 500000000 --refresh 100", "(Warmup)");
     CHECK(ended.code == 130);
     CHECK_FALSE(fs::exists(folder / "run"));
 }

@@ -98,10 +98,15 @@ TEST_CASE("simulate: from the priors every cell has its mean and its variance, i
 
 // y[0] ~ normal(0, 1), y[t] = y[t-1] / 2 + e: variances 1, 1.25, 1.3125. The missing value in the middle is simulated as the others are.
 TEST_CASE("simulate: where means look back at outputs, a step follows what was simulated for the one before") {
+    bool may_be_missing = false;
+    SUBCASE("that may be missing") { may_be_missing = true; }
+    SUBCASE("that are all there") {}
     Program const program = Program::from_text(
-        "dims { time t }\ndata { y[t] missing }\nparam { c fixed 0.5 }\nobserve { y[t] ~ normal(c * y[t-1], 1) }\ntable { t = order(t); y "
-        "= y }\n");
-    Simulated const simulated = program.with({.text = "t,y\n2,\n1,40\n3,7\n"}).simulate(with_tables());
+        fmt::format("dims {{ time t }}\ndata {{ y[t]{} }}\nparam {{ c fixed 0.5 }}\nobserve {{ y[t] ~ normal(c * y[t-1], 1) }}\ntable {{ t "
+                    "= order(t); y = y }}\n",
+                    may_be_missing ? " missing" : ""));
+    std::string const table = may_be_missing ? "t,y\n2,\n1,40\n3,7\n" : "t,y\n2,-3\n1,40\n3,7\n";
+    Simulated const simulated = program.with({.text = table}).simulate(with_tables());
     auto const y = column(simulated, "y", 3);  // in the order of the table
     check_normal(y[1], 0, 1);
     check_normal(y[0], 0, std::sqrt(1.25));
@@ -173,6 +178,41 @@ TEST_CASE("simulate: how many times the observed range a prior allows") {
     };
     CHECK(times(1) == doctest::Approx(1.96).epsilon(0.05));
     CHECK(times(40) == doctest::Approx(78.4).epsilon(0.05));
+}
+
+// More values than are kept for the quantiles: those of two thirds of the cells are about 0, of the others about 100.
+TEST_CASE("simulate: quantiles are over all cells however many tables there are") {
+    Program const program = Program::from_text(
+        "dims { sequence row }\ndata { x[row]; y[row] }\nparam { b ~ normal(100, 1e-3) }\nobserve { y ~ normal(b * x, 1) }\ntable { x = x; "
+        "y = y }\n");
+    std::string table = "x,y\n";
+    for (int row = 0; row < 30; ++row) table += row % 3 == 2 ? "1,100\n" : "0,0\n";
+    Simulated const simulated = program.with({.text = table}).simulate({.draws = 300'000});
+    auto const quantiles = nlohmann::json::parse(simulated.json)["outputs"][0]["quantiles"];
+    CHECK(quantiles[2]["simulated"].get<double>() < 10);
+    CHECK(quantiles[3]["simulated"].get<double>() > 90);
+}
+
+// A table of the model's own making is called unlike the simulated ones at most once in twenty, and few tables say nothing.
+TEST_CASE("simulate: a run's own tables are rarely unlike it") {
+    Program const program = Program::from_text(
+        "dims { sequence row }\ndata { y[row] }\nparam { m ~ normal(0, 1) }\nobserve { y ~ normal(m, 1) }\ntable { y = y }\n");
+    std::string empty = "y\n";
+    for (int row = 0; row < 10; ++row) empty += "0\n";
+    Simulated const own = program.with({.text = empty}).simulate(with_tables(40));
+    auto const y = column(own, "y", 10);
+    std::size_t unlike = 0;
+    for (std::size_t d = 0; d < 40; ++d) {
+        std::string table = "y\n";
+        for (auto const& row : y) table += fmt::format("{}\n", row[d]);
+        FitOptions options;
+        options.num_samples = 200;
+        options.seed = d + 1;
+        Fit const fit = program.with({.text = table}).fit(options);
+        if (fit.simulate({}, {.draws = 200}).text.find("does not make tables") != std::string::npos) ++unlike;
+        if (d == 0) CHECK(fit.simulate({}, {.draws = 20}).text.find("too few") != std::string::npos);
+    }
+    CHECK(unlike <= 6);  // of 40 at one in twenty, more than that once in 300
 }
 
 TEST_CASE("simulate: a logarithm comes back positive, and the table is written as it was") {
