@@ -17,6 +17,7 @@
 #include "fit.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
+#include "simulation.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -144,7 +145,7 @@ Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& 
         }
         for (std::string const& note : ranking.runs.back().scores.notes)
             ranking.notes.push_back(fmt::format("{}: {}", candidate.name, note));
-        if (options.leave_out == LeaveOut::Cell && looks_back(candidate.problem()))
+        if (options.leave_out == LeaveOut::Cell && looks_back(candidate.problem().plan))
             ranking.notes.push_back(
                 fmt::format("means of `{}` look back at outputs: a cell that is left out still stands in those of later "
                             "steps. `--by future` predicts from the past alone",

@@ -64,7 +64,7 @@ Judgement Fit::calibration(std::optional<Csv> const& given) const {
     Problem const& problem = fitted.table->problem;
     require_density(problem);
     CalibrationTable table = calibrate_fitted(problem, parts_->run, parts_->config.options.seed);
-    if (looks_back(problem))
+    if (looks_back(problem.plan))
         table.notes.emplace_back("means look back at outputs: a cell that is left out still stands in those of later steps");
     note_of_draws(*parts_, table.notes);
     return to_judgement(table, fitted.sources, std::move(diagnostics));
@@ -105,7 +105,7 @@ Judgement Fit::score(Csv const& held_out) const {
     if (fitted > 0)
         table.notes.push_back(fmt::format("{} {} fitted, and {} not scored", counted(fitted, "cell"), fitted == 1 ? "was" : "were",
                                           fitted == 1 ? "is" : "are"));
-    if (looks_back(problem))
+    if (looks_back(problem.plan))
         table.notes.emplace_back("means look back at outputs: each step is predicted from those before it, as they were");
     note_of_draws(*parts_, table.notes);
     Judgement judgement = to_judgement(table, fresh.sources, {});

@@ -94,8 +94,6 @@ std::vector<LeftOut> each_step(Problem const& problem) {
     return list;
 }
 
-bool looks_back(Problem const& problem) { return !problem.plan.lagged_outputs.empty(); }
-
 Problem without(Compiled const& compiled, Problem const& problem, std::vector<OutputCell> const& cells) {
     Problem rest = problem;
     Layout const& layout = problem.plan.layout;

@@ -31,9 +31,6 @@ std::vector<LeftOut> each_sequence(Problem const& problem);
 /// All observed cells of a step of a sequence, by step, then in the order of the table; empty if some output is not over time.
 std::vector<LeftOut> each_step(Problem const& problem);
 
-/// Whether a mean looks back at outputs.
-bool looks_back(Problem const& problem);
-
 /// The problem with these cells as if they were not observed. Where a mean looks back at one, it still sees its value.
 Problem without(Compiled const& compiled, Problem const& problem, std::vector<OutputCell> const& cells);
 

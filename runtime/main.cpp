@@ -250,7 +250,26 @@ std::string fit_json(Options const& options, Prepared const& prepared, Fit const
     return dump(json);
 }
 
+/// A stream of events is no part of the run, nor anything that the fit reads.
+void check_events(Options const& options) {
+    if (options.events.empty()) return;
+    std::vector<std::string> taken = options.files;
+    taken.push_back(options.data);
+    check_not_of_run(options.events);
+    check_not_input(options.events, taken);
+    std::error_code error;
+    auto const place = [&](std::filesystem::path const& path) { return std::filesystem::weakly_canonical(path, error); };
+    if (!options.output.empty() && place(options.events).parent_path() == place(options.output))
+        throw Error(Diagnostic{558,
+                               Severity::Error,
+                               fmt::format("`{}` would stand in the folder of the run", options.events),
+                               {},
+                               {"choose a place beside it"}},
+                    exit_usage);
+}
+
 int run_fit(Options const& options) {
+    check_events(options);
     if (!options.output.empty()) Fit::check_folder(options.output, options.force);
     Program const program = Program::from_file(options.files.front(), options.compile);
     say(program.report());

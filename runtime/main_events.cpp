@@ -1,5 +1,5 @@
 // Codes of this file:
-//   BAM0558  a file of events that cannot be written
+//   BAM0558  a file of events that cannot be written, or would stand in a run (main.cpp)
 #include "main_events.hpp"
 
 #include <fmt/format.h>
