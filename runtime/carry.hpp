@@ -65,6 +65,7 @@ class Carrier {
     Factors const& factors() const { return factors_; }
     /// Log density of the missing outputs that the last set() drew, given the observed ones and the parameters; 0 without any.
     double log_density_of_missing() const { return completion_ ? completion_->log_density() : 0; }
+    double log_density_of_missing(std::size_t sequence) const { return completion_ ? completion_->log_density(sequence) : 0; }
 
   private:
     void draw_scale_priors(ScaleLayout const& scale, Stream& stream);

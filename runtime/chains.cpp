@@ -6,6 +6,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "checkpoints.hpp"
 #include "each_chain.hpp"
 #include "maximise.hpp"
 #include "predict.hpp"
@@ -79,6 +80,22 @@ bool is_hierarchical(Layout const& layout) {
     });
 }
 
+/// A chain among those that run at a time.
+class InTurn {
+  public:
+    explicit InTurn(Checkpoints* checkpoints) : checkpoints_(checkpoints) {
+        if (checkpoints_ != nullptr) checkpoints_->enter();
+    }
+    InTurn(InTurn const&) = delete;
+    InTurn& operator=(InTurn const&) = delete;
+    ~InTurn() {
+        if (checkpoints_ != nullptr) checkpoints_->leave();
+    }
+
+  private:
+    Checkpoints* checkpoints_;
+};
+
 }  // namespace
 
 std::size_t sweeps_of(Problem const& problem, ChainOptions const& options) {
@@ -97,50 +114,56 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
     std::size_t const kept = (options.num_samples + options.thin - 1) / options.thin;
     std::size_t const sweeps = sweeps_of(problem, options);
     std::size_t const total = options.num_warmup + options.num_samples;
-    Predictor predictor(problem, options.chains, kept, options.seed);
+    Predictor predictor(problem, options.chains, options.predicts ? kept : 0, options.seed);
     std::mutex mutex;
 
     SweepOptions sweep = options.sweep;
     sweep.relaxation = relaxation_of(problem, options);
 
-    each_chain(options.chains, options.threads, [&](std::size_t c, std::stop_token const& failed) {
-        Chain& chain = run.chains[c];
-        Replica replica(problem, options.seed, c + 1, sweep);
-        Recorder recorder(problem, replica.inputs());
-        {
-            std::lock_guard const lock(mutex);
-            if (run.columns.empty()) run.columns = recorder.columns();
-        }
-        std::size_t const width = recorder.columns().size();
-        chain.values.reserve(kept * width);
-        auto const begin = std::chrono::steady_clock::now();
-        chain.start = choose_start(replica, problem, c + 1, options, stop);
-        auto sampling = begin;
-        PredictionRecorder predictions(predictor, problem, replica.inputs(), c);
-        for (std::size_t i = 0; i < total; ++i) {
-            if (stop.stop_requested() || failed.stop_requested()) {
-                chain.is_interrupted = true;
-                break;
-            }
-            if (i == options.num_warmup) {
-                chain.warmup_seconds = seconds_since(begin);
-                sampling = std::chrono::steady_clock::now();
-            }
-            for (std::size_t k = 0; k < sweeps; ++k) replica.sweep(i * sweeps + k);
-            if (i >= options.num_warmup && (i - options.num_warmup) % options.thin == 0) {
-                chain.values.resize(chain.values.size() + width);
-                recorder.record(replica.state(), chain.values.data() + chain.values.size() - width);
-                chain.log_joint.push_back(replica.log_joint());
-                chain.log_likelihood.push_back(replica.log_likelihood());
-                predictions.record(chain.log_joint.size() - 1, replica.factors());
-            }
-            if (progress) {
+    // Chains that wait for one another have to be there all at once: then the checkpoints say how many run at a time.
+    Checkpoints* const checkpoints = options.checkpoints;
+    each_chain(
+        options.chains, checkpoints == nullptr ? options.threads : options.chains, [&](std::size_t c, std::stop_token const& failed) {
+            InTurn const turn(checkpoints);
+            Chain& chain = run.chains[c];
+            Replica replica(problem, options.seed, c + 1, sweep);
+            Recorder recorder(problem, replica.inputs());
+            {
                 std::lock_guard const lock(mutex);
-                progress(c, i + 1, total, i < options.num_warmup);
+                if (run.columns.empty()) run.columns = recorder.columns();
             }
-        }
-        (chain.log_joint.empty() ? chain.warmup_seconds : chain.sampling_seconds) = seconds_since(sampling);
-    });
+            std::size_t const width = recorder.columns().size();
+            chain.values.reserve(kept * width);
+            auto const begin = std::chrono::steady_clock::now();
+            chain.start = choose_start(replica, problem, c + 1, options, stop);
+            auto sampling = begin;
+            PredictionRecorder predictions(predictor, problem, replica.inputs(), c);
+            for (std::size_t i = 0; i < total; ++i) {
+                if (stop.stop_requested() || failed.stop_requested()) {
+                    chain.is_interrupted = true;
+                    break;
+                }
+                if (i == options.num_warmup) {
+                    chain.warmup_seconds = seconds_since(begin);
+                    sampling = std::chrono::steady_clock::now();
+                }
+                for (std::size_t k = 0; k < sweeps; ++k) replica.sweep(i * sweeps + k);
+                if (i >= options.num_warmup && (i - options.num_warmup) % options.thin == 0) {
+                    chain.values.resize(chain.values.size() + width);
+                    recorder.record(replica.state(), chain.values.data() + chain.values.size() - width);
+                    chain.log_joint.push_back(replica.log_joint());
+                    chain.log_likelihood.push_back(replica.log_likelihood());
+                    predictions.record(chain.log_joint.size() - 1, replica.factors());
+                }
+                if (progress) {
+                    std::lock_guard const lock(mutex);
+                    progress(c, i + 1, total, i < options.num_warmup, replica.log_joint());
+                }
+                if (checkpoints != nullptr && i >= options.num_warmup && !checkpoints->go_on(run, i + 1 - options.num_warmup, stop, failed))
+                    break;
+            }
+            (chain.log_joint.empty() ? chain.warmup_seconds : chain.sampling_seconds) = seconds_since(sampling);
+        });
     run.predictions = predictor.summarize(run.notes);
     return run;
 }

@@ -12,6 +12,8 @@
 
 namespace bam {
 
+class Checkpoints;
+
 struct ChainOptions {
     std::size_t chains = 4;
     std::size_t num_warmup = 1000;
@@ -25,6 +27,8 @@ struct ChainOptions {
     std::size_t ascent_passes = 0;     ///< above 0 each chain starts at the highest mode that ascents of so many passes find
     std::optional<double> relaxation;  ///< of Gaussian draws, replaces sweep.relaxation; nothing: as relaxation_of() says
     SweepOptions sweep;
+    bool predicts = true;                ///< fill Run::predictions
+    Checkpoints* checkpoints = nullptr;  ///< where chains wait for one another, and may end; null: nowhere
 };
 
 /// Sweeps of one iteration: as asked for, else 10 where successive sweeps are much alike (blocks multiply one another, or a prior's spread
@@ -36,7 +40,7 @@ std::size_t sweeps_of(Problem const& problem, ChainOptions const& options);
 double relaxation_of(Problem const& problem, ChainOptions const& options);
 
 /// Called from the chains' threads, one at a time. Iterations count from 1 over warmup and sampling.
-using ChainProgress = std::function<void(std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup)>;
+using ChainProgress = std::function<void(std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint)>;
 
 /// Runs all chains and fills columns, chains and predictions. A stop request ends every chain after its present sweep; what was drawn is
 /// kept and marked. Throws NumericalTrouble if a block cannot be drawn, NoModeFound if a chain should start at a mode that there is not.

@@ -15,7 +15,7 @@ constexpr std::size_t is_given = std::numeric_limits<std::size_t>::max();
 }  // namespace
 
 Completion::Completion(Problem const& problem, Inputs const& inputs, Factors const& factors, State& state)
-    : problem_(problem), factors_(factors) {
+    : problem_(problem), factors_(factors), log_densities_(problem.bound.grid.sequences) {
     Plan const& plan = problem.plan;
     std::size_t const cells = problem.bound.grid.cells();
     auto const bind = [&](TermPlan const& term) {
@@ -116,7 +116,11 @@ void Completion::draw(NormalSource& normals) {
     for (auto& effects : effects_)
         for (Values& effect : effects) evaluate(effect);
     log_density_ = 0;
-    for (Sequence const& sequence : sequences_) draw(sequence, normals);
+    for (Sequence const& sequence : sequences_) {
+        double const before = log_density_;
+        draw(sequence, normals);
+        log_densities_[sequence.index] = log_density_ - before;
+    }
 }
 
 void Completion::draw(Sequence const& sequence, NormalSource& normals) {

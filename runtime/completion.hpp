@@ -24,6 +24,8 @@ class Completion {
     void draw(NormalSource& normals);
     /// Of the cells that were drawn last: their log density given the observed outputs and the parameters.
     double log_density() const { return log_density_; }
+    /// The same of those of one sequence.
+    double log_density(std::size_t sequence) const { return log_densities_[sequence]; }
 
   private:
     /// A term at all cells: [component][cell], or [component of the target][component of the output][cell].
@@ -62,6 +64,7 @@ class Completion {
     std::vector<Sequence> sequences_;           ///< those with missing cells
     std::vector<double> precision_, linear_;
     double log_density_ = 0;
+    std::vector<double> log_densities_;  ///< per sequence
 };
 
 }  // namespace bam

@@ -49,6 +49,7 @@ Json to_json(FitOptions const& options) {
               {"rows", options.by_rows},     {"orbit", options.by_orbits},       {"refresh", options.refresh},
               {"sig_figs", options.sig_figs}};
     if (options.init == Init::Map) json["max_passes"] = options.max_passes;
+    if (!options.until.empty()) json.update({{"until", options.until}, {"max_draws", options.max_draws}});
     return json;
 }
 
@@ -71,6 +72,8 @@ FitOptions to_options(Json const& json) {
         json.at("sweeps").get_to(options.sweeps);
         options.relax = json.at("relax").get<double>();
         json.at("refresh").get_to(options.refresh);
+        options.until = json.value("until", "");
+        options.max_draws = json.value("max_draws", options.max_draws);
     }
     if (options.backend == Backend::Variational) {
         json.at("num_samples").get_to(options.num_samples);
@@ -108,6 +111,7 @@ Json identity(RunConfig const& config) {
               {"options", to_json(config.options)},
               {"interrupted", config.is_interrupted}};
     if (config.learns_hyper) json["model"]["learn_hyper"] = true;
+    if (!config.options.until.empty()) json["until_met"] = config.is_until_met;
     return json;
 }
 
@@ -131,6 +135,7 @@ RunConfig to_config(Json const& json) {
     config.decimal_point = to_character(data.at("decimal"));
     config.options = to_options(json.at("options"));
     json.at("interrupted").get_to(config.is_interrupted);
+    config.is_until_met = json.value("until_met", false);
     for (Json const& sequence : json.at("sequences"))
         config.sequences.push_back({sequence.at("label").get<std::string>(), sequence.at("first_time").get<std::string>(),
                                     sequence.at("steps").get<std::size_t>()});

@@ -46,6 +46,7 @@ struct RunConfig {
     std::optional<char> decimal_point;
     FitOptions options;
     bool is_interrupted = false;
+    bool is_until_met = false;                          ///< of options.until
     std::vector<Sequence> sequences;                    ///< in the order of the table
     std::map<std::string, std::vector<Learnt>> learnt;  ///< by data variable, per component: constants of transforms
 

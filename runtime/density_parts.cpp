@@ -41,22 +41,6 @@ bool is_flat(ScaleLayout const& scale) {
                        [](ScalePriorLayout const& prior) { return prior.family == ScaleFamily::Flat; });
 }
 
-/// Why the likelihood of the observed outputs has no closed form; empty if it has.
-std::string find_obstacle(Problem const& problem) {
-    Layout const& layout = problem.plan.layout;
-    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
-        if (problem.augmented[k].empty()) continue;
-        LaggedOutput const& output = problem.plan.lagged_outputs[k];
-        std::string const& name = layout.variables[output.variable].name;
-        for (std::size_t f = 0; f < layout.factors.size(); ++f)
-            if (layout.factors[f].target == output.variable && has_local(layout, layout.factors[f]))
-                return "means look back at missing cells of `" + name + "`, which is not normal";
-        for (LagEffect const& effect : output.effects)
-            if (!layout.factors[effect.factor].is_observation) return "a prior looks back at missing cells of `" + name + "`";
-    }
-    return {};
-}
-
 }  // namespace
 
 PriorStatements prior_statements(Plan const& plan) {
@@ -84,11 +68,26 @@ PriorStatements prior_statements(Plan const& plan) {
     return statements;
 }
 
+std::string why_no_likelihood(Problem const& problem) {
+    Layout const& layout = problem.plan.layout;
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        if (problem.augmented[k].empty()) continue;
+        LaggedOutput const& output = problem.plan.lagged_outputs[k];
+        std::string const& name = layout.variables[output.variable].name;
+        for (std::size_t f = 0; f < layout.factors.size(); ++f)
+            if (layout.factors[f].target == output.variable && has_local(layout, layout.factors[f]))
+                return "means look back at missing cells of `" + name + "`, which is not normal";
+        for (LagEffect const& effect : output.effects)
+            if (!layout.factors[effect.factor].is_observation) return "a prior looks back at missing cells of `" + name + "`";
+    }
+    return {};
+}
+
 DensityParts density_parts(Problem const& problem, PriorStatements const& statements, Run const& run, std::uint64_t seed,
                            Diagnostics& diagnostics) {
     DensityParts parts;
     parts.log_priors.resize(statements.scaled.size());
-    parts.no_likelihood = find_obstacle(problem);
+    parts.no_likelihood = why_no_likelihood(problem);
     CarryMap const map(problem, run.columns, diagnostics);
     if (has_error(diagnostics)) return parts;
     Layout const& layout = problem.plan.layout;

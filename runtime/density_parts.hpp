@@ -25,11 +25,14 @@ struct PriorStatements {
 };
 PriorStatements prior_statements(Plan const& plan);
 
+/// Why the likelihood of the observed outputs has no closed form, in words; empty if it has.
+std::string why_no_likelihood(Problem const& problem);
+
 /// Log densities, up to no constant. Local scales are integrated out, of outputs and of parameters.
 struct DensityParts {
     std::vector<std::vector<double>> log_priors;  ///< per group of PriorStatements::scaled, [draw]
     std::vector<double> log_likelihood;  ///< [draw], of the observed outputs: missing ones that means look back at are integrated out
-    std::string no_likelihood;           ///< why there is none, in words; empty if there is one
+    std::string no_likelihood;           ///< as why_no_likelihood()
 };
 
 /// Of all draws of all chains, one chain after another. `run` has the parameters of this problem, the table that was fitted; reports what

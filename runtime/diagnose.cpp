@@ -2,7 +2,6 @@
 //
 // Codes of this file:
 //   BAM0527  the sensitivity of a mode
-//   BAM0528  a table that is not that of the run
 #include <fmt/format.h>
 
 #include "fit.hpp"
@@ -14,36 +13,6 @@ namespace bam {
 namespace {
 
 constexpr int exit_usage = 64;
-constexpr int exit_data = 65;
-
-/// The table of the run, bound as it was when it was fitted.
-struct FittedTable {
-    std::shared_ptr<Sources> sources;
-    std::unique_ptr<PreparedTable> table;
-};
-
-FittedTable bind_fitted(Program::Parts const& program, RunConfig const& config, std::optional<Csv> const& given, Diagnostics& diagnostics) {
-    std::string const elsewhere = "say where it is: `--data TABLE`";
-    std::string const changed = "fit again, or say where the old one is: `--data TABLE`";
-    Csv csv = given ? *given : fitted_table(config, elsewhere, changed);
-    if (given && !is_fitted(csv, config))
-        throw Error(Diagnostic{528,
-                               Severity::Error,
-                               fmt::format("`{}` is not the table that was fitted", csv.name),
-                               {},
-                               {"give the table that the draws are of, or fit again with this one"}},
-                    exit_data);
-    if (!csv.separator) csv.separator = config.separator;
-    if (!csv.decimal_point) csv.decimal_point = config.decimal_point;
-    Layout const* const layout = program.compiled.layout(diagnostics);
-    throw_if_error(program.sources, diagnostics);
-    auto const learnt = learnt_of(config, *layout);
-    BindOptions binding;
-    binding.learnt = &learnt;
-    FittedTable fitted;
-    fitted.table = prepare(program, csv, binding, fitted.sources, diagnostics);
-    return fitted;
-}
 
 }  // namespace
 

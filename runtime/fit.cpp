@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "chains.hpp"
+#include "checkpoints.hpp"
 #include "linear_response.hpp"
 #include "maximise.hpp"
 #include "memory.hpp"
@@ -29,6 +30,7 @@
 #include "predict.hpp"
 #include "record.hpp"
 #include "report.hpp"
+#include "stopping.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -36,24 +38,6 @@ namespace {
 
 constexpr int exit_usage = 64;
 constexpr int exit_data = 65;
-
-ChainOptions to_chain_options(FitOptions const& options) {
-    ChainOptions chain;
-    chain.chains = options.chains;
-    chain.num_warmup = options.num_warmup;
-    chain.num_samples = options.num_samples;
-    chain.thin = options.thin;
-    chain.sweeps = options.sweeps;
-    if (options.relax) chain.relaxation = -*options.relax;
-    chain.seed = options.seed;
-    chain.threads = options.threads;
-    chain.starts = options.starts;
-    chain.starts_from_prior = options.init == Init::Prior;
-    if (options.init == Init::Map) chain.ascent_passes = options.max_passes;
-    chain.sweep.draws_rows = options.by_rows;
-    chain.sweep.moves_orbits = options.by_orbits;
-    return chain;
-}
 
 std::vector<RunConfig::File> files_of(Program::Parts const& program) {
     std::map<std::uint32_t, RunConfig::File> files;
@@ -234,6 +218,24 @@ Run long_chains(Run const& run, std::vector<std::string>& notes, std::vector<std
 
 }  // namespace
 
+ChainOptions to_chain_options(FitOptions const& options) {
+    ChainOptions chain;
+    chain.chains = options.chains;
+    chain.num_warmup = options.num_warmup;
+    chain.num_samples = options.num_samples;
+    chain.thin = options.thin;
+    chain.sweeps = options.sweeps;
+    if (options.relax) chain.relaxation = -*options.relax;
+    chain.seed = options.seed;
+    chain.threads = options.threads;
+    chain.starts = options.starts;
+    chain.starts_from_prior = options.init == Init::Prior;
+    if (options.init == Init::Map) chain.ascent_passes = options.max_passes;
+    chain.sweep.draws_rows = options.by_rows;
+    chain.sweep.moves_orbits = options.by_orbits;
+    return chain;
+}
+
 PredictedCell to_cell(Prediction const& p) { return {p.row, p.sequence, p.time, p.output, p.observed, p.mean, p.sd, p.q5, p.q50, p.q95}; }
 
 void summarize(Fit::Parts& parts) {
@@ -245,6 +247,8 @@ void summarize(Fit::Parts& parts) {
         if (parts.mode)
             for (SummaryRow& row : parts.rows) row.quantity = only_value(row.quantity.mean);
         parts.verdict = parts.mode ? judge(*parts.mode) : parts.climb ? judge(*parts.climb) : judge(parts.rows, run, length);
+        if (!options.until.empty() && !parts.config.is_interrupted)
+            parts.verdict.sentences.push_back(stop_sentence(options.until, parts.config.is_until_met, parts.verdict.draws));
         if (!parts.climb) return;
         parts.verdict.draws = common_draws(run);
         for (SummaryRow& row : parts.rows) {
@@ -267,11 +271,34 @@ void run_gibbs(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions co
                std::stop_token stop) {
     ChainProgress chain_progress;
     if (progress)
-        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup) {
-            progress({chain + 1, iteration, total, is_warmup});
+        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint) {
+            Progress now{chain + 1, iteration, total, is_warmup};
+            now.log_joint = log_joint;
+            progress(now);
         };
-    parts.run = or_explain(prepared,
-                           [&] { return run_chains(prepared.table->problem, to_chain_options(options), chain_progress, std::move(stop)); });
+    ChainOptions chains = to_chain_options(options);
+    std::optional<Checkpoints> checkpoints;
+    if (!options.until.empty()) {
+        auto const is_done = [&, thresholds = parse_until(options.until)](Run const& run) {
+            RunningCheck const check = check_draws(run);
+            parts.config.is_until_met = find_unmet(thresholds, check).empty();
+            if (progress) {
+                Progress now{1, options.num_warmup + check.draws * options.thin, options.num_warmup + options.num_samples, false};
+                now.is_check = true;
+                now.rhat = check.rhat;
+                now.ess = check.ess;
+                progress(now);
+            }
+            return parts.config.is_until_met;
+        };
+        checkpoints.emplace(options.chains, options.threads, check_schedule(options.num_samples), is_done);
+        chains.checkpoints = &*checkpoints;
+    }
+    parts.run = or_explain(prepared, [&] { return run_chains(prepared.table->problem, chains, chain_progress, std::move(stop)); });
+    if (options.until.empty()) return;
+    std::size_t longest = 0;
+    for (Chain const& chain : parts.run.chains) longest = std::max(longest, chain.log_joint.size());
+    parts.config.options.num_samples = std::min(options.num_samples, longest * options.thin);
 }
 
 AscentOptions to_ascent_options(FitOptions const& options) {
@@ -380,6 +407,7 @@ std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOp
     // What was left to the program is said in the record of the run.
     options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));
+    if (!options.until.empty()) options.num_samples = options.max_draws;
     FitOptions length = options;
     if (options.backend == Backend::Map) length.num_samples = length.thin = 1;
     check_memory(prepared, length);

@@ -17,6 +17,8 @@
 
 namespace bam {
 
+struct ChainOptions;
+
 struct Fit::Parts {
     std::shared_ptr<Program::Parts const> program;  ///< null if it was opened from a folder
     RunConfig config;
@@ -42,6 +44,9 @@ struct Predictions::Parts {
 /// Runs the backend. Throws Error; BAM0482: a block or a scale cannot be drawn; BAM0490: a density without a mode.
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop);
+
+/// What of them a chain looks at.
+ChainOptions to_chain_options(FitOptions const& options);
 
 /// Fills summary, verdict and names from config and run.
 void summarize(Fit::Parts& parts);

@@ -73,17 +73,10 @@ Run repeated(Run const& mode) {
 
 Predictions Fit::predict(Csv const& table, std::optional<std::uint64_t> seed) const {
     auto const program = parts_->program ? parts_->program : program_of(parts_->config);
-    std::shared_ptr<Sources> sources;
     Diagnostics diagnostics;
-    Layout const* const layout = program->compiled.layout(diagnostics);
-    throw_if_error(program->sources, diagnostics);
-    auto const learnt = learnt_of(parts_->config, *layout);
-    BindOptions options;
-    options.learnt = &learnt;
-    options.outputs_may_be_absent = true;
-    auto const prepared = prepare(*program, table, options, sources, diagnostics);
+    auto [sources, prepared] = bind_new(*program, parts_->config, table, diagnostics);
     Problem const& problem = prepared->problem;
-    warn_of_shifted_sequences(parts_->config, *layout, problem.bound, diagnostics);
+    warn_of_shifted_sequences(parts_->config, problem.plan.layout, problem.bound, diagnostics);
     CarryMap const map(problem, parts_->run.columns, diagnostics);
     throw_if_error(sources, diagnostics);
 

@@ -6,9 +6,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "main_events.hpp"
 #include "main_options.hpp"
 #include "main_progress.hpp"
 
@@ -247,16 +250,50 @@ std::string fit_json(Options const& options, Prepared const& prepared, Fit const
     return dump(json);
 }
 
+/// A stream of events is no part of the run, nor anything that the fit reads.
+void check_events(Options const& options) {
+    if (options.events.empty()) return;
+    std::vector<std::string> taken = options.files;
+    taken.push_back(options.data);
+    check_not_of_run(options.events);
+    check_not_input(options.events, taken);
+    std::error_code error;
+    auto const place = [&](std::filesystem::path const& path) { return std::filesystem::weakly_canonical(path, error); };
+    if (!options.output.empty() && place(options.events).parent_path() == place(options.output))
+        throw Error(Diagnostic{558,
+                               Severity::Error,
+                               fmt::format("`{}` would stand in the folder of the run", options.events),
+                               {},
+                               {"choose a place beside it"}},
+                    exit_usage);
+}
+
 int run_fit(Options const& options) {
+    check_events(options);
     if (!options.output.empty()) Fit::check_folder(options.output, options.force);
     Program const program = Program::from_file(options.files.front(), options.compile);
     say(program.report());
     Prepared const prepared = program.with(options.read_data());
     say(prepared.report());
     ProgressLines lines(options.fit, options.has_refresh);
+    EventStream events(options.events, options.warn.empty() ? std::vector<Threshold>() : parse_warn(options.warn));
+    events.start(prepared, options.files.front(), options.data, options.fit);
     StopOnSignal const signals;
-    Fit const fit = prepared.fit(
-        options.fit, [&](Progress const& progress) { lines.show(progress); }, signals.token());
+    Fit const fit = [&] {
+        try {
+            return prepared.fit(
+                options.fit,
+                [&](Progress const& progress) {
+                    if (!progress.is_check) lines.show(progress);
+                    events.show(progress);
+                },
+                signals.token());
+        } catch (Error const& error) {
+            events.fail(error);
+            throw;
+        }
+    }();
+    events.end(fit);
     if (fit.is_interrupted() && fit.num_draws() == 0) {
         say("bam: interrupted before the first draw: nothing is written\n");
         return exit_interrupted;
@@ -308,15 +345,66 @@ int run_diagnose(Options const& options) {
     if (!options.data.empty()) table = options.read_data();
     Json json = {{"verdict", Json::parse(fit.json())["verdict"]}};
     std::string text = fit.verdict() + notes_of(fit);
+    std::string answers;
+    auto const add = [&](std::string const& key, std::string const& answer, std::string const& answer_json, Report const& report) {
+        say(report);
+        json[key] = Json::parse(answer_json);
+        answers += (answers.empty() ? "" : "\n") + answer;
+    };
     if (options.prior_sensitivity) {
         PriorSensitivity const sensitivity = fit.prior_sensitivity(table);
-        say(sensitivity.report);
-        json["prior_sensitivity"] = Json::parse(sensitivity.json);
-        text = sensitivity.text;
-    } else if (fit.options().backend != Backend::Map) {
-        text += "more: `--prior-sensitivity` says which quantities hang on which prior\n";
+        add("prior_sensitivity", sensitivity.text, sensitivity.json, sensitivity.report);
     }
-    put(options.format == Format::Json ? dump(json) : text);
+    auto const add_judgement = [&](std::string const& key, Judgement const& judgement) {
+        add(key, judgement.text, judgement.json, judgement.report);
+    };
+    if (options.calibration) add_judgement("calibration", fit.calibration(table));
+    if (!options.held_out.empty()) add_judgement("held_out", fit.score(options.read_table(options.held_out)));
+    if (options.predictive_checks) add_judgement("predictive_checks", fit.predictive_checks(table));
+    if (answers.empty() && fit.options().backend != Backend::Map)
+        text +=
+            "more: `--prior-sensitivity` says which quantities hang on which prior, `--calibration` and `--predictive-checks` whether "
+            "outputs "
+            "are as predicted\n";
+    put(options.format == Format::Json ? dump(json) : answers.empty() ? text : answers);
+    return 0;
+}
+
+int run_score(Options const& options) {
+    Fit const fit = Fit::open(options.files.front());
+    Judgement const judgement = fit.score(options.read_data());
+    say(judgement.report);
+    put(options.format == Format::Json ? judgement.json : judgement.text);
+    return 0;
+}
+
+/// Runs by the names of their folders, or as they were given where those are the same.
+std::vector<std::string> run_names(std::vector<std::string> const& folders) {
+    std::vector<std::string> names;
+    for (std::string const& folder : folders) {
+        std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
+        if (path.filename().empty()) path = path.parent_path();
+        names.push_back(path.filename().string());
+    }
+    return std::set(names.begin(), names.end()).size() == names.size() ? names : folders;
+}
+
+int run_compare(Options const& options) {
+    std::optional<Csv> table;
+    if (!options.data.empty()) table = options.read_data();
+    std::vector<NamedFit> fits;
+    std::vector<std::string> const names = run_names(options.files);
+    for (std::size_t k = 0; k < names.size(); ++k) fits.push_back({names[k], Fit::open(options.files[k])});
+    CompareOptions how = options.compare;
+    bool const is_shown = is_terminal(STDERR_FILENO);
+    if (is_shown)
+        how.progress = [](std::string const& run, std::size_t number, std::size_t of) {
+            say(fmt::format("\r\x1b[K{}: fit anew {} of at most {}", run, number, of));
+        };
+    Comparison const comparison = compare(fits, table, how);
+    if (is_shown) say("\r\x1b[K");
+    say(comparison.report);
+    put(options.format == Format::Json ? comparison.json : comparison.text);
     return 0;
 }
 
@@ -357,6 +445,8 @@ int dispatch(Options const& options) {
     if (options.verb == "predict") return run_predict(options);
     if (options.verb == "summary") return run_summary(options);
     if (options.verb == "diagnose") return run_diagnose(options);
+    if (options.verb == "score") return run_score(options);
+    if (options.verb == "compare") return run_compare(options);
     return run_fmt(options);
 }
 

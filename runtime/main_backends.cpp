@@ -25,6 +25,8 @@ std::vector<BackendFlag> const& backend_flags() {
         {"--chains", {Gibbs}},
         {"--num-warmup", {Gibbs}},
         {"--num-samples", {Gibbs, Variational}},
+        {"--until", {Gibbs}},
+        {"--max-draws", {Gibbs}},
         {"--thin", {Gibbs}},
         {"--sweeps", {Gibbs}},
         {"--relax", {Gibbs}},

@@ -8,58 +8,21 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <sstream>
-#include <type_traits>
 #include <utility>
 
 #include "main_backends.hpp"
+#include "main_flags.hpp"
+#include "thresholds.hpp"
 
 namespace bam::cli {
 namespace {
 
 constexpr std::size_t most_chains = 10000;
-
-[[noreturn]] void refuse(int code, std::string message, std::vector<std::string> notes = {}) {
-    throw Error(Diagnostic{code, Severity::Error, std::move(message), {}, std::move(notes)}, exit_usage);
-}
-
-std::vector<std::string> with_guess(std::string_view name, std::vector<std::string> const& candidates, std::vector<std::string> notes) {
-    if (auto const near = nearest(name, candidates)) notes.insert(notes.begin(), fmt::format("did you mean `{}`?", *near));
-    return notes;
-}
-
-template <typename Number>
-Number to_number(std::string const& flag, std::string const& text, Number least, Number most) {
-    Number value{};
-    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    bool const is_number = error == std::errc() && end == text.data() + text.size();
-    if (is_number && value >= least && value <= most) return value;
-    std::string const range =
-        most == std::numeric_limits<Number>::max() ? fmt::format("from {} on", least) : fmt::format("from {} to {}", least, most);
-    refuse(522, fmt::format("`{} {}`: not a {}number {}", flag, text, std::is_floating_point_v<Number> ? "" : "whole ", range));
-}
-
-std::string to_path(std::string const& flag, std::string const& text) {
-    if (text.empty()) refuse(522, fmt::format("`{} \"\"`: a name is missing", flag));
-    return text;
-}
-
-template <typename Value>
-Value to_choice(std::string const& flag, std::string const& text, std::vector<std::pair<std::string, Value>> const& choices) {
-    std::vector<std::string> names;
-    for (auto const& [name, value] : choices) {
-        if (name == text) return value;
-        names.push_back(name);
-    }
-    refuse(522, fmt::format("`{}={}`: there is no such choice", flag, text),
-           with_guess(text, names, {fmt::format("one of {}", fmt::join(names, ", "))}));
-}
 
 /// A verb: its line in the help, what it takes, and its arguments that are no flags.
 struct Verb {
@@ -71,29 +34,6 @@ struct Verb {
     std::string footer;
     std::function<void(CLI::App&, Options&)> add;
 };
-
-using Parse = std::function<void(std::string const& flag, std::string const& text)>;
-
-/// A flag with one value, parsed by `parse`; the last one holds.
-CLI::Option* add_value(CLI::App& app, std::string const& flags, std::string const& type, std::string const& description, Parse parse) {
-    std::string const flag = flags.substr(flags.rfind(',') + 1);
-    auto* const option = app.add_option_function<std::string>(
-        flags, [flag, parse = std::move(parse)](std::string const& text) { parse(flag, text); }, description);
-    return option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-}
-
-void add_count(CLI::App& app, std::string const& flags, std::size_t& target, std::size_t least, std::size_t most,
-               std::string const& description) {
-    add_value(app, flags, "N", description, [&target, least, most](std::string const& flag, std::string const& text) {
-        target = to_number<std::size_t>(flag, text, least, most);
-    })->default_str(std::to_string(target));
-}
-
-void add_format(CLI::App& app, Options& options) {
-    add_value(app, "--format", "text|json", "How results are printed", [&](std::string const& flag, std::string const& text) {
-        options.format = to_choice<Format>(flag, text, {{"text", Format::Text}, {"json", Format::Json}});
-    })->default_str("text");
-}
 
 void add_model_options(CLI::App& app, Options& options) {
     app.add_option("--priors", options.compile.priors,
@@ -114,19 +54,6 @@ void add_model_options(CLI::App& app, Options& options) {
            "The size of a dim, such as unit=3; may be repeated")
         ->type_name("DIM=N")
         ->allow_extra_args(false);
-}
-
-void add_data_options(CLI::App& app, Options& options, std::string const& description) {
-    add_value(app, "--data", "TABLE", description, [&](std::string const&, std::string const& text) { options.data = text; });
-    add_value(app, "--separator", "CHAR", "What is between the table's fields: , ; | or tab (found out)",
-              [&](std::string const& flag, std::string const& text) {
-                  options.separator =
-                      to_choice<char>(flag, text, {{",", ','}, {";", ';'}, {"|", '|'}, {"tab", '\t'}, {"\t", '\t'}, {"\\t", '\t'}});
-              });
-    add_value(app, "--decimal", "CHAR", "The decimal point of the table: . or , (found out)",
-              [&](std::string const& flag, std::string const& text) {
-                  options.decimal_point = to_choice<char>(flag, text, {{".", '.'}, {",", ','}});
-              });
 }
 
 void add_fit(CLI::App& app, Options& options) {
@@ -153,6 +80,19 @@ void add_fit(CLI::App& app, Options& options) {
     add_value(app, "--relax", "R",
               "Of gibbs: over-relaxation of Gaussian draws, 0 for none to 0.99 (0.6 where blocks multiply one another)",
               [&](std::string const& flag, std::string const& text) { fit.relax = to_number<double>(flag, text, 0, 0.99); });
+    add_value(
+        app, "--until", "CONDITIONS",
+        "Of gibbs: end as soon as this holds of all identified quantities, such as rhat<1.01,ess>400; looked at after 100 draws, 150, ...",
+        [&](std::string const&, std::string const& text) {
+            parse_until(text);
+            fit.until = text;
+        });
+    add_value(app, "--max-draws", "N", "Of --until: iterations of each chain after warmup, at most",
+              [&](std::string const& flag, std::string const& text) {
+                  fit.max_draws = to_number<std::size_t>(flag, text, 1, most_iterations);
+                  options.has_max_draws = true;
+              })
+        ->default_str(std::to_string(fit.max_draws));
     add_value(app, "--seed", "N", "Of the random numbers: the same seed gives the same draws",
               [&](std::string const& flag, std::string const& text) {
                   fit.seed = to_number<std::uint64_t>(flag, text, 0, std::numeric_limits<std::uint64_t>::max());
@@ -182,6 +122,14 @@ void add_fit(CLI::App& app, Options& options) {
               [&](std::string const& flag, std::string const& text) {
                   fit.refresh = to_number<std::size_t>(flag, text, 0, std::numeric_limits<std::size_t>::max());
                   options.has_refresh = true;
+              });
+    add_value(app, "--events", "FILE", "Write what happens, as it happens: a line of JSON for each start, report, look, warning and end",
+              [&](std::string const& flag, std::string const& text) { options.events = to_path(flag, text); });
+    add_value(app, "--warn", "CONDITIONS",
+              "Warn of memory above what it was at the start, and of iterations so many times slower than at first: memory>500M,slow>2",
+              [&](std::string const&, std::string const& text) {
+                  parse_warn(text);
+                  options.warn = text;
               });
     add_value(app, "--sig-figs", "N", "Digits of the draws in the files; 17 is all of them",
               [&](std::string const& flag, std::string const& text) { fit.sig_figs = to_number<int>(flag, text, 1, 17); })
@@ -255,6 +203,38 @@ void add_summary(CLI::App& app, Options& options) {
 void add_diagnose(CLI::App& app, Options& options) {
     app.add_flag("--prior-sensitivity", options.prior_sensitivity,
                  "Which quantities hang on which prior: how far they move when priors or likelihood are raised to a power");
+    app.add_flag("--calibration", options.calibration,
+                 "Whether outputs lie in what is predicted for them from all others as often as they should: coverage and PIT");
+    add_value(app, "--held-out", "TABLE", "The same of the outputs of a table that the run has not seen; - is standard input",
+              [&](std::string const& flag, std::string const& text) { options.held_out = to_path(flag, text); });
+    app.add_flag("--predictive-checks", options.predictive_checks,
+                 "Mean, sd, least, largest, lag-1 autocorrelation of outputs beside those of tables of the model's own");
+    add_data_options(app, options, "The table that was fitted, where it is no longer where it was; - is standard input");
+    add_format(app, options);
+}
+
+void add_score(CLI::App& app, Options& options) {
+    add_data_options(app, options, "The table with outputs that the run has not seen, as CSV; - is standard input");
+    add_format(app, options);
+}
+
+void add_compare(CLI::App& app, Options& options) {
+    CompareOptions& compare = options.compare;
+    add_value(app, "--by", "cell|sequence|future",
+              "What is left out and predicted: each cell of an output, each sequence, or each step given those before it",
+              [&](std::string const& flag, std::string const& text) {
+                  compare.leave_out = to_choice<LeaveOut>(
+                      flag, text, {{"cell", LeaveOut::Cell}, {"sequence", LeaveOut::Sequence}, {"future", LeaveOut::Future}});
+              })
+        ->default_str("cell");
+    add_value(app, "--from", "N", "Of --by future: steps of each sequence that are known from the start (half of the longest)",
+              [&](std::string const& flag, std::string const& text) {
+                  compare.known_steps = to_number<std::size_t>(flag, text, 1, std::numeric_limits<std::size_t>::max());
+              });
+    add_count(app, "--refits", compare.refits, 0, 1000000,
+              "At most, of each run: fits without what is left out, where the draws of the run cannot tell (pareto k)");
+    add_count(app, "--threads", compare.threads, 0, 100000,
+              "Chains at a time, 0 for as many as the machine has cores; the numbers do not depend on it");
     add_data_options(app, options, "The table that was fitted, where it is no longer where it was; - is standard input");
     add_format(app, options);
 }
@@ -312,7 +292,13 @@ std::vector<Verb> const& verbs() {
          add_predict},
         {"summary", "Sum up the draws of a run, and say whether they can be believed", "RUN", 1, 1, "  bam summary run --raw", add_summary},
         {"diagnose", "Say whether the draws of a run can be believed, and what its conclusions hang on", "RUN", 1, 1,
-         "  bam diagnose run\n  bam diagnose run --prior-sensitivity", add_diagnose},
+         "  bam diagnose run\n  bam diagnose run --prior-sensitivity\n  bam diagnose run --calibration --predictive-checks", add_diagnose},
+        {"score", "Say how well the draws of a run predict outputs that they have not seen", "RUN", 1, 1,
+         "  bam score run --data held_out.csv", add_score},
+        {"compare", "Rank runs of one table by how well they predict what they have not seen", "RUN...", 1, 1000,
+         "  bam compare narrow wide\n  bam compare narrow wide --by sequence --format json\n  bam compare narrow wide --by future --from "
+         "20",
+         add_compare},
         {"fmt", "Format models in place; - is standard input, to standard output", "FILE...", 1, 100000, "  bam fmt models/*.bam", add_fmt},
     };
     return list;
@@ -378,7 +364,9 @@ std::string help_of(CLI::App const& app, Verb const& verb) {
     return text + "\nExamples:\n" + verb.footer + "\n";
 }
 
-std::string noun_of(Verb const& verb) { return verb.arguments.starts_with("MODEL") ? "model" : verb.arguments == "RUN" ? "run" : "file"; }
+std::string noun_of(Verb const& verb) {
+    return verb.arguments.starts_with("MODEL") ? "model" : verb.arguments.starts_with("RUN") ? "run" : "file";
+}
 
 void check_arguments(Verb const& verb, Options const& options) {
     std::size_t const count = options.files.size();
@@ -388,7 +376,8 @@ void check_arguments(Verb const& verb, Options const& options) {
     if (count > verb.most)
         refuse(523, fmt::format("`bam {}` takes one {}, and `{}` is one too many", verb.name, noun_of(verb), options.files[verb.most]),
                {"a name with blanks needs quotes"});
-    bool const needs_data = verb.name == "fit" || verb.name == "samplers" || verb.name == "predict" || verb.name == "verify";
+    bool const needs_data =
+        verb.name == "fit" || verb.name == "samplers" || verb.name == "predict" || verb.name == "verify" || verb.name == "score";
     if (needs_data && options.data.empty())
         refuse(523, fmt::format("`bam {}` needs a table", verb.name), {"say which: `--data TABLE`, - for standard input"});
     if (options.fit.backend == Backend::Map && options.fit.init == Init::Map)
@@ -409,8 +398,13 @@ void check_arguments(Verb const& verb, Options const& options) {
         if (!options.compile.priors.empty() || !options.compile.dims.empty())
             refuse(523, "a run has its own priors and dims", {"leave out --priors and --dim"});
     }
-    if (verb.name == "diagnose" && !options.data.empty() && !options.prior_sensitivity)
-        refuse(523, "`bam diagnose` reads the table for `--prior-sensitivity` only", {"say `--prior-sensitivity`, or leave out --data"});
+    bool const reads_table = options.prior_sensitivity || options.calibration || options.predictive_checks;
+    if (verb.name == "diagnose" && !options.data.empty() && !reads_table)
+        refuse(523,
+               "`bam diagnose` reads the table that was fitted for `--prior-sensitivity`, `--calibration` and `--predictive-checks` only",
+               {"say one of them, or leave out --data"});
+    if (options.compare.known_steps > 0 && options.compare.leave_out != LeaveOut::Future)
+        refuse(523, "`--from` is of the future", {"say `--by future`, or leave out --from"});
     bool const is_run = verb.name == "priors" && std::filesystem::is_directory(options.files.front(), error);
     if (is_run && options.as.empty())
         refuse(523, fmt::format("`{}` is a folder: a run's posterior as priors needs a name", options.files.front()),
@@ -418,14 +412,15 @@ void check_arguments(Verb const& verb, Options const& options) {
     bool const is_of_model = !options.data.empty() || !options.compile.priors.empty() || !options.compile.dims.empty();
     if (!options.as.empty() && is_of_model)
         refuse(523, "`--as` is of a run, which has its table, priors and dims", {"leave out --data, --priors and --dim"});
-    auto const inputs = std::count(options.files.begin(), options.files.end(), "-") + (options.data == "-" ? 1 : 0);
+    auto const inputs =
+        std::count(options.files.begin(), options.files.end(), "-") + (options.data == "-" ? 1 : 0) + (options.held_out == "-" ? 1 : 0);
     if (inputs > 1) refuse(524, "standard input can be read once only", {"give the other one a file"});
 }
 
 }  // namespace
 
-Csv Options::read_data() const {
-    Csv csv = Csv::read(data);
+Csv Options::read_table(std::string const& name) const {
+    Csv csv = Csv::read(name);
     csv.separator = separator;
     csv.decimal_point = decimal_point;
     return csv;
@@ -478,6 +473,11 @@ Options read_options(std::vector<std::string> const& arguments) {
         refuse(523, error.what(), {fmt::format("see `bam help {}`", verb.name)});
     }
     check_arguments(verb, options);
+    if (verb.name == "fit" && options.has_max_draws && options.fit.until.empty())
+        refuse(523, "`--max-draws` is of `--until`", {"say until when, such as `--until \"rhat<1.01,ess>400\"`; or say --num-samples"});
+    if (verb.name == "fit" && !options.fit.until.empty() && app.get_option("--num-samples")->count() > 0)
+        refuse(523, "`--until` says how many draws there are, and so does `--num-samples`", {"say how many at most: `--max-draws`"});
+    if (!options.fit.until.empty()) options.fit.num_samples = options.fit.max_draws;
     if (verb.name == "fit") refuse_idle_flags(options.fit, [&](std::string const& flag) { return app.get_option(flag)->count() > 0; });
     return options;
 }

@@ -40,12 +40,21 @@ struct Options {
     std::size_t joint_sweeps = 0;
     bool from_prior = false;
     bool prior_sensitivity = false;
+    bool calibration = false;
+    bool predictive_checks = false;
+    std::string held_out;  ///< a table that the run has not seen
+    CompareOptions compare;
+    std::string events;  ///< a file to write as the run goes
+    std::string warn;    ///< what to warn of, as it was given
+    bool has_max_draws = false;
     std::size_t draws = 200;  ///< simulated tables
     std::string json;         ///< files to write
     std::string svg;
     std::string help;  ///< to be printed instead of anything else
 
-    Csv read_data() const;
+    Csv read_data() const { return read_table(data); }
+    /// With the separator and the decimal point that were given.
+    Csv read_table(std::string const& name) const;
 };
 
 /// Reads the arguments behind the program's name. Throws Error with exit_usage (BAM0520..0524, listed in main_options.cpp).

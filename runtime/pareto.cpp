@@ -14,11 +14,16 @@ struct Tail {
     double scale = 0;  ///< of the fit as it is
 };
 
-/// Of exceedances x > 0 in ascending order: a posterior mean over a grid of b = -k / scale (Zhang and Stephens 2009).
+/// The first, of values in ascending order.
+double quartile(std::vector<double> const& x) {
+    return x[static_cast<std::size_t>(std::floor(static_cast<double>(x.size()) / 4 + 0.5)) - 1];
+}
+
+/// Of exceedances x >= 0 in ascending order: a posterior mean over a grid of b = -k / scale (Zhang and Stephens 2009).
 Tail fit_tail(std::vector<double> const& x) {
     double const n = static_cast<double>(x.size());
     auto const m = static_cast<std::size_t>(30 + std::floor(std::sqrt(n)));
-    double const quartile = x[static_cast<std::size_t>(std::floor(n / 4 + 0.5)) - 1];
+    double const first_quartile = quartile(x);
     auto k_of = [&](double b) {
         double sum = 0;
         for (double value : x) sum += std::log1p(-b * value);
@@ -26,7 +31,7 @@ Tail fit_tail(std::vector<double> const& x) {
     };
     std::vector<double> b(m), log_likelihood(m);
     for (std::size_t i = 0; i < m; ++i) {
-        b[i] = 1 / x.back() + (1 - std::sqrt(static_cast<double>(m) / (static_cast<double>(i) + 0.5))) / (3 * quartile);
+        b[i] = 1 / x.back() + (1 - std::sqrt(static_cast<double>(m) / (static_cast<double>(i) + 0.5))) / (3 * first_quartile);
         double const k = k_of(b[i]);
         log_likelihood[i] = n * (std::log(-b[i] / k) - k - 1);
     }
@@ -43,9 +48,9 @@ Tail fit_tail(std::vector<double> const& x) {
 }
 
 /// How many of n ratios are the tail.
-std::size_t tail_size(std::size_t n) {
+std::size_t tail_size(std::size_t n, double efficiency) {
     double const size = static_cast<double>(n);
-    return static_cast<std::size_t>(std::ceil(std::min(0.2 * size, 3 * std::sqrt(size))));
+    return static_cast<std::size_t>(std::ceil(std::min(0.2 * size, 3 * std::sqrt(size / efficiency))));
 }
 
 constexpr std::size_t fewest = 25;      ///< ratios
@@ -55,7 +60,8 @@ constexpr std::size_t fewest_tail = 5;  ///< of them in the tail
 struct Exceedances {
     double cutoff = 0;
     std::vector<double> values;
-    bool can_be_fitted() const { return values.front() > 0 && values.back() - values.front() >= 1e-14; }
+    /// The fit divides by the first quartile.
+    bool can_be_fitted() const { return quartile(values) > 0 && values.back() - values.front() >= 1e-14; }
 };
 Exceedances exceedances_of(std::vector<double> const& sorted, std::size_t tail) {
     std::size_t const n = sorted.size();
@@ -77,10 +83,10 @@ double quantile(Tail const& tail, double p) {
 
 }  // namespace
 
-double pareto_k(std::vector<double> ratios) {
+double pareto_k(std::vector<double> ratios, double efficiency) {
     if (!is_sound(ratios)) return std::numeric_limits<double>::infinity();
     std::erase_if(ratios, [](double r) { return std::isinf(r); });  // weights of 0
-    std::size_t const tail = tail_size(ratios.size());
+    std::size_t const tail = tail_size(ratios.size(), efficiency);
     if (ratios.size() < fewest || tail < fewest_tail) return std::numeric_limits<double>::quiet_NaN();
     std::sort(ratios.begin(), ratios.end());
     Exceedances const exceedances = exceedances_of(ratios, tail);
@@ -89,14 +95,14 @@ double pareto_k(std::vector<double> ratios) {
 
 double highest_k(std::size_t draws) { return std::min(1 - 1 / std::log10(static_cast<double>(std::max<std::size_t>(draws, 2))), 0.7); }
 
-SmoothedWeights smooth_weights(std::vector<double> const& ratios) {
+SmoothedWeights smooth_weights(std::vector<double> const& ratios, double efficiency) {
     SmoothedWeights result;
     std::size_t const n = ratios.size();
     if (n == 0 || !is_sound(ratios)) {
         result.k = n == 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
         return result;
     }
-    result.k = pareto_k(ratios);
+    result.k = pareto_k(ratios, efficiency);
     auto const [least, most] = std::minmax_element(ratios.begin(), ratios.end());
     if (*least == *most) result.k = -std::numeric_limits<double>::infinity();
     double const top = *most;
@@ -108,7 +114,7 @@ SmoothedWeights smooth_weights(std::vector<double> const& ratios) {
         std::vector<double> sorted;
         for (std::size_t const i : order)
             if (!std::isinf(ratios[i])) sorted.push_back(ratios[i]);
-        std::size_t const tail = tail_size(sorted.size());
+        std::size_t const tail = tail_size(sorted.size(), efficiency);
         Exceedances const exceedances = exceedances_of(sorted, tail);
         Tail const fitted = fit_tail(exceedances.values);
         for (std::size_t i = 0; i < tail; ++i) {

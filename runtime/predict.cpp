@@ -24,39 +24,10 @@ std::size_t domain_start(Extent extent, Chunk const& chunk) {
     return extent == Extent::Cell ? chunk.first_cell : (extent == Extent::Time ? chunk.first_step : 0);
 }
 
-bool is_drawn(Problem const& problem, std::uint32_t variable, std::size_t index) {
-    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
-        if (problem.plan.lagged_outputs[k].variable == variable) return !problem.augmented[k].empty() && problem.augmented[k][index];
-    }
-    return false;
-}
-
 }  // namespace
 
 Predictor::Predictor(Problem const& problem, std::size_t chains, std::size_t draws, std::uint64_t seed)
-    : problem_(problem), seed_(seed), chains_(chains) {
-    Layout const& layout = problem.plan.layout;
-    Grid const& grid = problem.bound.grid;
-    for (std::uint32_t f = 0; f < layout.factors.size(); ++f) {
-        FactorLayout const& factor = layout.factors[f];
-        if (!factor.is_observation) continue;
-        Variable const& variable = layout.variables[factor.target];
-        bool const over_time = variable.extent == Extent::Time || variable.extent == Extent::Cell;
-        bool const over_sequences = variable.extent == Extent::Sequence || variable.extent == Extent::Cell;
-        std::size_t const size = grid.size(variable.extent);
-        for (std::uint32_t c = 0; c < variable.components; ++c) {
-            if (!factor.region.components.empty() && !factor.region.components[c]) continue;
-            for (std::size_t t = 0; t < (over_time ? grid.steps : 1); ++t) {
-                if (over_time && (t < factor.region.first_step || t > factor.region.last_step)) continue;
-                std::size_t const lanes = !over_sequences ? 1 : (over_time ? grid.lanes(t) : grid.sequences);
-                for (std::size_t s = 0; s < lanes; ++s) {
-                    if (over_sequences && factor.region.sequence && problem.bound.sequence_labels[s] != *factor.region.sequence) continue;
-                    std::size_t const index = variable.extent == Extent::Cell ? grid.cell(s, t) : (over_time ? t : s);
-                    targets_.push_back({f, c, index, s, t, is_drawn(problem, factor.target, c * size + index)});
-                }
-            }
-        }
-    }
+    : problem_(problem), seed_(seed), chains_(chains), targets_(output_cells(problem)) {
     std::size_t const numbers = std::max<std::size_t>(1, targets_.size() * chains * draws);
     stride_ = (numbers + most_numbers - 1) / most_numbers;
     draws_ = (draws + stride_ - 1) / stride_;
@@ -65,11 +36,9 @@ Predictor::Predictor(Problem const& problem, std::size_t chains, std::size_t dra
 }
 
 double Predictor::observed(Target const& target) const {
-    FactorLayout const& factor = problem_.plan.layout.factors[target.factor];
-    Variable const& variable = problem_.plan.layout.variables[factor.target];
-    std::size_t const index = target.component * problem_.bound.grid.size(variable.extent) + target.index;
-    bool const counts = !target.is_drawn && (problem_.masks[target.factor].empty() || problem_.masks[target.factor][index] > 0);
-    return counts ? problem_.bound.data[factor.target][index] : std::numeric_limits<double>::quiet_NaN();
+    std::uint32_t const variable = problem_.plan.layout.factors[target.factor].target;
+    return is_observed(problem_, target) ? problem_.bound.data[variable][entry_of(problem_, target)]
+                                         : std::numeric_limits<double>::quiet_NaN();
 }
 
 double Predictor::to_table(Target const& target, double value) const {
@@ -98,9 +67,7 @@ void sort_by_row(std::vector<Prediction>& predictions) {
 }  // namespace
 
 void Predictor::set_moments(Prediction& prediction, Target const& target, PredictiveMoments const& exact) const {
-    std::size_t const size =
-        problem_.bound.grid.size(problem_.plan.layout.variables[problem_.plan.layout.factors[target.factor].target].extent);
-    std::size_t const at = target.component * size + target.index;
+    std::size_t const at = entry_of(problem_, target);
     if (target.is_drawn) return;  // a missing cell that is drawn with the parameters
     double const mean = exact.mean[target.factor][at];
     double const variance = exact.variance[target.factor][at] + exact.noise[target.factor](target.component, target.sequence, target.step);
@@ -234,22 +201,21 @@ void CellMeans::evaluate() {
 
 double CellMeans::of(Predictor::Target const& target) const {
     std::uint32_t const v = problem_.plan.layout.factors[target.factor].target;
-    std::size_t const entry = target.component * problem_.bound.grid.size(problem_.plan.layout.variables[v].extent) + target.index;
+    std::size_t const entry = entry_of(problem_, target);
     return target.is_drawn ? state_.values[v][entry] : means_[target.factor][entry];
 }
 
-/// With local scales drawn anew: those of the state are what the cell itself says of them, if it is observed.
-double PredictionRecorder::new_precision(Predictor::Target const& target, Factors const& factors, Stream& stream) const {
-    Layout const& layout = problem_.plan.layout;
-    double precision = factors.precision(target.factor, target.component, target.sequence, target.step);
-    for (std::uint32_t const part : factors.learnt_parts(target.factor)) {
-        SpreadLayout const& spread = layout.factors[target.factor].spread[part];
+double new_precision(Problem const& problem, OutputCell const& cell, Factors const& factors, State const& state, Stream& stream) {
+    Layout const& layout = problem.plan.layout;
+    double precision = factors.precision(cell.factor, cell.component, cell.sequence, cell.step);
+    for (std::uint32_t const part : factors.learnt_parts(cell.factor)) {
+        SpreadLayout const& spread = layout.factors[cell.factor].spread[part];
         if (!layout.variables[*spread.variable].is_local) continue;
         auto const scale =
             std::find_if(layout.scales.begin(), layout.scales.end(), [&](ScaleLayout const& s) { return s.variable == *spread.variable; });
-        double const drawn = draw_prior(prior_of(*scale, spread.component[target.component], means_.state()), stream);
-        precision = factors.precision_without(part, target.factor, target.component, target.sequence, target.step) *
-                    to_precision(spread.kind, drawn);
+        double const drawn = draw_prior(prior_of(*scale, spread.component[cell.component], state), stream);
+        precision =
+            factors.precision_without(part, cell.factor, cell.component, cell.sequence, cell.step) * to_precision(spread.kind, drawn);
     }
     return precision;
 }
@@ -265,7 +231,7 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
     for (std::size_t k = 0; k < predictor_.targets_.size(); ++k) {
         Predictor::Target const& target = predictor_.targets_[k];
         out[k] = means_.of(target);
-        if (!target.is_drawn) out[k] += stream.normal() / std::sqrt(new_precision(target, factors, stream));
+        if (!target.is_drawn) out[k] += stream.normal() / std::sqrt(new_precision(problem_, target, factors, means_.state(), stream));
     }
     predictor_.filled_[chain_] = draw / predictor_.stride_ + 1;
 }

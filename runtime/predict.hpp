@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "draws.hpp"
+#include "output_cells.hpp"
+#include "random.hpp"
 #include "replica.hpp"
 
 namespace bam {
@@ -34,14 +36,7 @@ class Predictor {
   private:
     friend class PredictionRecorder;
     friend class CellMeans;
-    struct Target {
-        std::uint32_t factor = 0;     ///< whose mean it is
-        std::uint32_t component = 0;  ///< of the target
-        std::size_t index = 0;        ///< in the target's extent
-        std::size_t sequence = 0;
-        std::size_t step = 0;
-        bool is_drawn = false;  ///< a missing cell that is drawn with the parameters (augment.hpp): its draws are its predictions
-    };
+    using Target = OutputCell;  ///< one that is drawn has its draws as its predictions
     double observed(Target const& target) const;
     /// A value of the target in the table's unit.
     double to_table(Target const& target, double value) const;
@@ -52,9 +47,9 @@ class Predictor {
     Problem const& problem_;
     std::uint64_t seed_;
     std::size_t chains_;
+    std::vector<Target> targets_;
     std::size_t draws_ = 0;  ///< kept per chain
     std::size_t stride_ = 1;
-    std::vector<Target> targets_;              ///< by factor, component, cell
     std::vector<std::vector<double>> values_;  ///< per chain: [draw][target]
     std::vector<std::size_t> filled_;          ///< per chain: draws recorded
 };
@@ -75,6 +70,10 @@ class CellMeans {
     std::vector<std::vector<double>> means_;            ///< per factor: [component][extent]; a mean that is 0 has no register and stays so
 };
 
+/// The precision of a new output of this cell: with local scales drawn anew, as those of the state are what the cell itself says of them,
+/// if it is observed.
+double new_precision(Problem const& problem, OutputCell const& cell, Factors const& factors, State const& state, Stream& stream);
+
 /// Records one chain's predictive draws.
 class PredictionRecorder {
   public:
@@ -83,8 +82,6 @@ class PredictionRecorder {
     void record(std::size_t draw, Factors const& factors);
 
   private:
-    double new_precision(Predictor::Target const& target, Factors const& factors, Stream& stream) const;
-
     Predictor& predictor_;
     Problem const& problem_;
     std::size_t chain_;

@@ -286,6 +286,8 @@ Fit Prepared::fit(FitOptions const& options, ProgressCallback const& progress, s
     require(options.chains > 0, "a run has at least one chain");
     require(options.num_samples > 0, "a run has at least one draw");
     require(!options.relax || (*options.relax >= 0 && *options.relax < 1), "over-relaxation, `relax`, is from 0 to below 1");
+    require(options.max_draws > 0, "a run has at least one draw: `max_draws`");
+    require(options.until.empty() || options.backend == Backend::Gibbs, "chains of Backend::Gibbs alone have an `until`");
     require(options.thin > 0, "every first draw, at most, can be kept: `thin` counts from 1");
     return Fit(run_fit(*this->parts_, options, progress, std::move(stop)));
 }

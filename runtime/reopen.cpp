@@ -1,5 +1,6 @@
 // Codes of this file:
 //   BAM0518  the table of a run, which is no longer there as it was fitted
+//   BAM0528  a table that is not that of the run
 #include "reopen.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <utility>
+
+#include "report.hpp"
 
 namespace bam {
 namespace {
@@ -38,6 +41,19 @@ CompileRequest request_of(RunConfig const& config) {
 }
 
 constexpr int exit_data = 65;
+
+FittedTable bind_columns(Program::Parts const& program, RunConfig const& config, Csv const& csv, bool outputs_may_be_absent,
+                         Diagnostics& diagnostics) {
+    Layout const* const layout = program.compiled.layout(diagnostics);
+    throw_if_error(program.sources, diagnostics);
+    auto const learnt = learnt_of(config, *layout);
+    BindOptions binding;
+    binding.learnt = &learnt;
+    binding.outputs_may_be_absent = outputs_may_be_absent;
+    FittedTable fitted;
+    fitted.table = prepare(program, csv, binding, fitted.sources, diagnostics);
+    return fitted;
+}
 
 }  // namespace
 
@@ -89,6 +105,26 @@ Csv fitted_table(RunConfig const& config, std::string const& hint_if_absent, std
                 518, Severity::Error, fmt::format("`{}` is no longer the table that was fitted", config.data_name), {}, {hint_if_changed}},
             exit_data);
     return table;
+}
+
+FittedTable bind_fitted(Program::Parts const& program, RunConfig const& config, std::optional<Csv> const& given, Diagnostics& diagnostics) {
+    std::string const elsewhere = "say where it is: `--data TABLE`";
+    std::string const changed = "fit again, or say where the old one is: `--data TABLE`";
+    Csv csv = given ? *given : fitted_table(config, elsewhere, changed);
+    if (given && !is_fitted(csv, config))
+        throw Error(Diagnostic{528,
+                               Severity::Error,
+                               fmt::format("`{}` is not the table that was fitted", csv.name),
+                               {},
+                               {"give the table that the draws are of, or fit again with this one"}},
+                    exit_data);
+    if (!csv.separator) csv.separator = config.separator;
+    if (!csv.decimal_point) csv.decimal_point = config.decimal_point;
+    return bind_columns(program, config, csv, false, diagnostics);
+}
+
+FittedTable bind_new(Program::Parts const& program, RunConfig const& config, Csv const& table, Diagnostics& diagnostics) {
+    return bind_columns(program, config, table, true, diagnostics);
 }
 
 }  // namespace bam

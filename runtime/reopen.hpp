@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,16 @@ std::vector<std::vector<Learnt>> learnt_of(RunConfig const& config, Layout const
 Csv fitted_table(RunConfig const& config, std::string const& hint_if_absent, std::string const& hint_if_changed);
 /// Whether it is that table.
 bool is_fitted(Csv const& table, RunConfig const& config);
+
+/// A table that is bound as that of the run was when it was fitted.
+struct FittedTable {
+    std::shared_ptr<Sources> sources;
+    std::unique_ptr<PreparedTable> table;
+};
+/// That of the run. `given`: the table, where it is no longer where it was. Throws Error; BAM0528: it is another.
+FittedTable bind_fitted(Program::Parts const& program, RunConfig const& config, std::optional<Csv> const& given, Diagnostics& diagnostics);
+
+/// Another one, of which columns of outputs may be absent. Throws Error.
+FittedTable bind_new(Program::Parts const& program, RunConfig const& config, Csv const& table, Diagnostics& diagnostics);
 
 }  // namespace bam

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "json_number.hpp"
 #include "power_scaling.hpp"
 #include "sensitivity.hpp"
-#include "utf8.hpp"
+#include "text_table.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -105,8 +105,6 @@ void say_unknown(SensitivityTable& table) {
 
 std::string number(double value) { return std::isnan(value) ? "?" : fmt::format("{:.3f}", value); }
 
-Json json_number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json part_json(ScaledPart const& part) { return {{"pareto_k", json_number(part.k)}, {"known", part.is_known}}; }
 
 }  // namespace
@@ -137,27 +135,13 @@ std::string sensitivity_text(SensitivityTable const& table) {
     if (!table.priors.empty()) text += fmt::format("scaled: the likelihood; {}\n", priors_of(names_of(table.priors)));
     if (!table.of_model.empty())
         text += fmt::format("not scaled, as it holds other parameters and so is part of the model: {}\n", priors_of(table.of_model));
-    using Line = std::array<std::string, 5>;
-    std::vector<Line> lines{{"", "Prior", "Likelihood", "Most on the prior of", "Diagnosis"}};
+    std::vector<std::vector<std::string>> lines{{"", "Prior", "Likelihood", "Most on the prior of", "Diagnosis"}};
     for (SensitivityRow const& row : table.rows) {
         std::string const most =
             row.strongest ? fmt::format("{} ({})", table.priors[*row.strongest].name, number(row.by_prior[*row.strongest])) : "-";
         lines.push_back({row.name, number(row.prior), number(row.likelihood), most, word(row.diagnosis)});
     }
-    std::array<std::size_t, 5> widths{};
-    for (Line const& line : lines)
-        for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], code_points(line[i]));
-    text += '\n';
-    for (Line const& line : lines) {
-        std::string row;
-        for (std::size_t i = 0; i < line.size(); ++i) {
-            std::string const padding(widths[i] - code_points(line[i]), ' ');
-            bool const is_number = i == 1 || i == 2;
-            row += (i == 0 ? "" : "  ") + (is_number ? padding + line[i] : line[i] + padding);
-        }
-        row.erase(row.find_last_not_of(' ') + 1);
-        text += row + '\n';
-    }
+    text += '\n' + text_table(lines, {false, true, true, false, false});
     text += '\n';
     for (std::string const& sentence : table.sentences) text += sentence + '\n';
     for (std::string const& line : table.advice) text += "next: " + line + '\n';

@@ -62,15 +62,8 @@ Simulated Fit::simulate(std::optional<Csv> const& given, SimulateOptions const& 
     Csv const csv = given ? *given
                           : fitted_table(parts_->config, "say which table to simulate outputs for: `--data TABLE`",
                                          fmt::format("to simulate outputs for it as it is now, say `--data {}`", parts_->config.data_name));
-    std::shared_ptr<Sources> sources;
     Diagnostics diagnostics;
-    Layout const* const layout = program->compiled.layout(diagnostics);
-    throw_if_error(program->sources, diagnostics);
-    auto const learnt = learnt_of(parts_->config, *layout);
-    BindOptions binding;
-    binding.learnt = &learnt;
-    binding.outputs_may_be_absent = true;
-    auto const prepared = prepare(*program, csv, binding, sources, diagnostics);
+    auto const [sources, prepared] = bind_new(*program, parts_->config, csv, diagnostics);
     Run const& run = parts_->run;
     std::vector<double const*> rows;  // of all chains
     for (Chain const& chain : run.chains)

@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint64_t noise_stream = std::uint64_t{1} << 35;  // above those of Carrier
 constexpr std::uint64_t auxiliary_stream = std::uint64_t{1} << 36;
 
-/// Whether a mean of an output reads an earlier one, its own or another's.
+}  // namespace
+
 bool looks_back(Plan const& plan) {
     auto const is_output = [&](std::uint32_t variable) {
         return std::any_of(plan.layout.factors.begin(), plan.layout.factors.end(),
@@ -26,8 +27,6 @@ bool looks_back(Plan const& plan) {
     }
     return false;
 }
-
-}  // namespace
 
 std::vector<std::string> find_flat(Problem const& problem) {
     Layout const& layout = problem.plan.layout;

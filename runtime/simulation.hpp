@@ -17,6 +17,9 @@ namespace bam {
 /// Parameters whose prior is flat and cannot be drawn from; names.
 std::vector<std::string> find_flat(Problem const& problem);
 
+/// Whether a mean of an output reads an earlier one, its own or another's.
+bool looks_back(Plan const& plan);
+
 /// The problem with every output cell that a statement speaks of as one that counts, missing or not: then all of them are simulated.
 Problem with_all_cells(Compiled const& compiled, Problem const& problem);
 /// Per variable of the layout, [component][extent]: output cells that the table does not have; empty where there are none.

@@ -426,26 +426,50 @@ std::optional<std::string> find_source_column(ColumnExpr const& expression) {
     return link ? find_source_column(*link->operand) : std::nullopt;
 }
 
-double invert(ColumnExpr const& expression, Learnt const& learnt, double value) {
-    if (expression.op == ColumnOp::Column) return value;
+namespace {
+
+/// One step of the way back: the operand's value, and the logarithm of |d expression / d operand| there.
+struct StepBack {
+    ColumnExpr const* operand = nullptr;
+    double value = 0;
+    double log_slope = 0;
+};
+StepBack step_back(ColumnExpr const& expression, Learnt const& learnt, double value) {
     auto const [operand, constant, is_constant_first] = link_of(expression);
-    auto const go_on = [&, inner = operand](double inner_value) { return invert(*inner, learnt, inner_value); };
     switch (expression.op) {
-        case ColumnOp::Negate: return go_on(-value);
-        case ColumnOp::Add: return go_on(value - constant);
-        case ColumnOp::Subtract: return go_on(is_constant_first ? constant - value : value + constant);
-        case ColumnOp::Multiply: return go_on(value / constant);
-        case ColumnOp::Divide: return go_on(value * constant);
-        case ColumnOp::Exp: return go_on(value > 0 ? std::log(value) : -std::numeric_limits<double>::infinity());
-        case ColumnOp::Log: return go_on(std::exp(value));
-        case ColumnOp::Sqrt: return go_on(value > 0 ? value * value : 0);
+        case ColumnOp::Negate: return {operand, -value, 0};
+        case ColumnOp::Add: return {operand, value - constant, 0};
+        case ColumnOp::Subtract: return {operand, is_constant_first ? constant - value : value + constant, 0};
+        case ColumnOp::Multiply: return {operand, value / constant, std::log(std::abs(constant))};
+        case ColumnOp::Divide: return {operand, value * constant, -std::log(std::abs(constant))};
+        case ColumnOp::Exp: {
+            double const log_value = value > 0 ? std::log(value) : -std::numeric_limits<double>::infinity();
+            return {operand, log_value, log_value};
+        }
+        case ColumnOp::Log: return {operand, std::exp(value), -value};
+        case ColumnOp::Sqrt: return {operand, value > 0 ? value * value : 0, -std::log(2 * value)};
         case ColumnOp::Standardize: {
             std::size_t const mean = constants_inside(expression);
             if (mean + 2 > learnt.constants.size()) throw std::logic_error("a transform was learnt from another expression");
-            return go_on(learnt.constants[mean] + learnt.constants[mean + 1] * value);
+            double const sd = learnt.constants[mean + 1];
+            return {operand, learnt.constants[mean] + sd * value, -std::log(sd)};
         }
-        default: return value;
+        default: return {operand, value, 0};
     }
+}
+
+}  // namespace
+
+double invert(ColumnExpr const& expression, Learnt const& learnt, double value) {
+    if (expression.op == ColumnOp::Column) return value;
+    StepBack const back = step_back(expression, learnt, value);
+    return invert(*back.operand, learnt, back.value);
+}
+
+double log_slope(ColumnExpr const& expression, Learnt const& learnt, double value) {
+    if (expression.op == ColumnOp::Column) return 0;
+    StepBack const back = step_back(expression, learnt, value);
+    return back.log_slope + log_slope(*back.operand, learnt, back.value);
 }
 
 bool is_decreasing(ColumnExpr const& expression, Learnt const& learnt) {

@@ -45,6 +45,10 @@ std::optional<std::string> find_source_column(ColumnExpr const& expression);
 /// find_source_column(expression).
 double invert(ColumnExpr const& expression, Learnt const& learnt, double value);
 
+/// The logarithm of |d expression / d column| where the expression has this value: what a log density of it takes to become one of the
+/// column. Needs find_source_column(expression).
+double log_slope(ColumnExpr const& expression, Learnt const& learnt, double value);
+
 /// Whether the inverse decreases (`-y`; `1 / y` is not invertible here): then lower and upper quantiles change places. Needs
 /// find_source_column(expression).
 bool is_decreasing(ColumnExpr const& expression, Learnt const& learnt);

@@ -125,6 +125,10 @@ struct FitOptions {
     std::size_t max_passes = 10000;  ///< of an ascent: Backend::Map, Init::Map and Backend::Variational
     double tolerance = 1e-9;         ///< of Backend::Variational: it ends where a pass changes the ELBO by less, relative to it
     bool linear_response = false;    ///< of Backend::Variational: sds that know of the other factors (Quantity::linear_response_sd)
+    /// Of Backend::Gibbs: chains end as soon as this holds of all identified quantities, as in "rhat<1.01,ess>400"; "": after num_samples.
+    /// It is looked at after fixed numbers of draws, so that threads and time change nothing.
+    std::string until = {};
+    std::size_t max_draws = 10000;  ///< of each chain, with `until`
 };
 
 /// Iterations count from 1 over warmup and sampling; chains from 1. Of Backend::Variational an iteration is a pass, and the chain is 1.
@@ -133,8 +137,12 @@ struct Progress {
     std::size_t iteration = 1;
     std::size_t total = 1;
     bool is_warmup = true;
-    double elbo = std::numeric_limits<double>::quiet_NaN();  ///< of a pass of Backend::Variational
-    bool is_response = false;                                ///< of FitOptions::linear_response: an iteration is a quantity
+    double elbo = std::numeric_limits<double>::quiet_NaN();       ///< of a pass of Backend::Variational
+    bool is_response = false;                                     ///< of FitOptions::linear_response: an iteration is a quantity
+    double log_joint = std::numeric_limits<double>::quiet_NaN();  ///< of a chain
+    /// Of FitOptions::until, as all chains have been looked at: the worst of the identified quantities.
+    bool is_check = false;
+    double rhat = std::numeric_limits<double>::quiet_NaN(), ess = std::numeric_limits<double>::quiet_NaN();
 };
 /// Called from the threads of the chains, one at a time.
 using ProgressCallback = std::function<void(Progress const&)>;
@@ -220,6 +228,18 @@ struct PriorSensitivity {
     Report report;                              ///< warnings on the table
 };
 
+/// What a run says of outputs beside what they are.
+struct Judgement {
+    std::string text;  ///< tables, and sentences on what to make of them
+    std::string json;  ///< docs/formats.md
+    Report report;     ///< warnings on the table
+};
+
+struct CheckOptions {
+    std::size_t draws = 1000;                          ///< tables, at most as many as the run has draws
+    std::optional<std::uint64_t> seed = std::nullopt;  ///< that of the run
+};
+
 /// Draws of one model and one table. Immutable; copies share them.
 class Fit {
   public:
@@ -280,9 +300,66 @@ class Fit {
     /// read again where it was. Throws Error; BAM0518, BAM0528: it is another; BAM0527: of Backend::Map.
     PriorSensitivity prior_sensitivity(std::optional<Csv> const& table = {}) const;
 
+    /// How often the central 50, 80, 90 and 95 % of what is predicted for a cell from all others hold it, and where in its prediction it
+    /// lies (LOO-PIT). Throws Error as prior_sensitivity; BAM0552: not of Backend::Gibbs.
+    Judgement calibration(std::optional<Csv> const& table = {}) const;
+    /// The same of the outputs of a table that the run has not seen, with the log predictive density and the errors of the means. Cells
+    /// that were fitted do not count. Throws Error; BAM0555: there are none.
+    Judgement score(Csv const& held_out) const;
+    /// Mean, sd, least, largest, lag-1 autocorrelation of each output, over all and by sequence, beside those of tables of the model's own
+    /// making. Throws Error as prior_sensitivity.
+    Judgement predictive_checks(std::optional<Csv> const& table = {}, CheckOptions const& options = {}) const;
+
+    /// For the library's own functions of several fits.
+    std::shared_ptr<Parts const> const& parts() const { return parts_; }
+
   private:
     std::shared_ptr<Parts const> parts_;
 };
+
+// ---------------------------------------------------------------- which of several models
+
+struct NamedFit {
+    std::string name;
+    Fit fit;
+};
+
+/// What is left out, to be predicted from the rest.
+enum class LeaveOut {
+    Cell,      ///< each observed cell of an output, given all others
+    Sequence,  ///< each sequence, given the others
+    Future,    ///< each step of a sequence behind the first ones, given the steps of all sequences before it
+};
+
+struct CompareOptions {
+    LeaveOut leave_out = LeaveOut::Cell;
+    std::size_t known_steps = 0;  ///< of LeaveOut::Future: steps that nothing is predicted of; 0: half of the longest sequence
+    std::size_t refits = 100;     ///< at most, of each run: fits anew where weighted draws cannot tell
+    std::size_t threads = 0;      ///< 0: as many as the machine has
+    /// Called before each fit anew, with the run that it is of, its number, and how many there may be.
+    std::function<void(std::string const& run, std::size_t number, std::size_t of)> progress = {};
+};
+
+struct ComparedRun {
+    std::string name;
+    double elpd = 0, se_elpd = 0;              ///< expected log predictive density, in the units of the table; with its standard error
+    double difference = 0, se_difference = 0;  ///< of elpd, to the best run
+    double p = 0;                              ///< effective number of parameters; 0 of LeaveOut::Future
+    double weight = 0;                         ///< of stacking: the mixture of the runs that predicts best
+    std::size_t refits = 0, doubtful = 0;      ///< fits anew; numbers that a few draws decide
+};
+
+struct Comparison {
+    std::vector<ComparedRun> runs;  ///< the best first
+    std::string text;               ///< a line per run, and what to make of it
+    std::string json;               ///< docs/formats.md
+    Report report;                  ///< warnings on the table
+};
+
+/// Ranks runs of one table by how well they predict what they have not seen (Vehtari, Gelman and Gabry 2017). The table is read again where
+/// it was, unless it is given. Throws Error; BAM0550, BAM0551: not the same outputs; BAM0552: not of Backend::Gibbs; BAM0553, BAM0554:
+/// there is nothing of the kind to leave out, or no density of it.
+Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& table = {}, CompareOptions const& options = {});
 
 struct VerifyOptions {
     std::uint64_t seed = 1;

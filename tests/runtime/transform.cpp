@@ -309,7 +309,7 @@ ColumnExpr random_chain(std::mt19937& random, int length) {
 
 }  // namespace
 
-TEST_CASE("transform: property: the inverse leads back to the cell and falls where it says so") {
+TEST_CASE("transform: property: the inverse leads back to the cell and falls where it says so and its slope is what differences say") {
     std::mt19937 random(20240607);
     std::normal_distribution<double> normal;
     for (int round = 0; round < 500; ++round) {
@@ -323,6 +323,9 @@ TEST_CASE("transform: property: the inverse leads back to the cell and falls whe
         for (std::size_t row = 0; row < values.size(); ++row) {
             double const y = e.table->number(row, 1).value();
             CHECK(invert(e.expression, e.learnt, values[row]) == doctest::Approx(y).epsilon(1e-8));
+            double const h = 1e-6 * std::max(1e-3, std::abs(values[row]));
+            double const back = invert(e.expression, e.learnt, values[row] + h) - invert(e.expression, e.learnt, values[row] - h);
+            CHECK(log_slope(e.expression, e.learnt, values[row]) == doctest::Approx(std::log(std::abs(2 * h / back))).epsilon(1e-4));
             for (std::size_t other = 0; other < values.size(); ++other)
                 if (values[other] > values[row]) CHECK((e.table->number(other, 1).value() > y) != falls);
         }

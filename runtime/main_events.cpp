@@ -1,0 +1,156 @@
+// Codes of this file:
+//   BAM0558  a file of events that cannot be written, or would stand in a run (main.cpp)
+#include "main_events.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace bam::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int exit_create = 73;
+constexpr std::size_t reports = 20;  ///< of a chain, about
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+char const* word(Backend backend) { return backend == Backend::Gibbs ? "gibbs" : backend == Backend::Variational ? "vi" : "map"; }
+
+}  // namespace
+
+double resident_memory() {
+    std::ifstream statm("/proc/self/statm");
+    double size = 0, resident = 0;
+    if (!(statm >> size >> resident)) return 0;
+    return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+EventStream::EventStream(std::string const& file, std::vector<Threshold> warnings)
+    : file_(nullptr, std::fclose),
+      warnings_(std::move(warnings)),
+      is_given_(warnings_.size(), false),
+      begin_(std::chrono::steady_clock::now()),
+      first_memory_(resident_memory()) {
+    if (file.empty()) return;
+    file_.reset(std::fopen(file.c_str(), "w"));
+    if (file_) return;
+    throw Error(Diagnostic{558,
+                           Severity::Error,
+                           fmt::format("cannot write events to `{}`: {}", file, std::strerror(errno)),
+                           {},
+                           {"is its folder there, and may you write into it?"}},
+                exit_create);
+}
+
+void EventStream::write(std::string const& line) {
+    if (!file_) return;
+    std::fputs((line + '\n').c_str(), file_.get());
+    std::fflush(file_.get());
+}
+
+void EventStream::start(Prepared const& prepared, std::string const& model, std::string const& data, FitOptions const& options) {
+    lanes_.assign(options.backend == Backend::Gibbs ? options.chains : 1, {});
+    for (Lane& lane : lanes_) lane.seconds = seconds();
+    Json json = {{"event", "start"},
+                 {"seconds", seconds()},
+                 {"bam", version()},
+                 {"model", model},
+                 {"data", data},
+                 {"counts", prepared.counts()},
+                 {"backend", word(options.backend)},
+                 {"seed", options.seed}};
+    if (options.backend == Backend::Gibbs) {
+        json.update(
+            {{"chains", options.chains}, {"num_warmup", options.num_warmup}, {"num_samples", options.num_samples}, {"thin", options.thin}});
+        if (!options.until.empty()) json.update({{"until", options.until}, {"max_draws", options.max_draws}});
+    }
+    json["memory"] = first_memory_;
+    write(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void EventStream::show(Progress const& progress) {
+    double const now = seconds();
+    if (progress.is_check) {
+        write(Json({{"event", "check"},
+                    {"seconds", now},
+                    {"iteration", progress.iteration},
+                    {"rhat", number(progress.rhat)},
+                    {"ess", number(progress.ess)}})
+                  .dump());
+        return;
+    }
+    if (progress.is_response) return;
+    Lane& lane = lanes_[progress.chain - 1];
+    std::size_t const stride = std::max<std::size_t>(1, progress.total / reports);
+    bool const is_due = progress.iteration == 1 || progress.iteration % stride == 0 || progress.iteration == progress.total;
+    if (!is_due || progress.iteration <= lane.iteration) return;
+    double const pace = (now - lane.seconds) / static_cast<double>(progress.iteration - lane.iteration);
+    double& first_pace = lane.first_pace[progress.is_warmup ? 1 : 0];
+    if (first_pace == 0 && lane.iteration > 0) first_pace = pace;  // the first report has the starts in it
+    lane.iteration = progress.iteration;
+    lane.seconds = now;
+    double const memory = resident_memory();
+    Json json = {
+        {"event", "progress"}, {"seconds", now}, {"chain", progress.chain}, {"iteration", progress.iteration}, {"total", progress.total}};
+    if (std::isnan(progress.elbo))
+        json.update({{"warmup", progress.is_warmup}, {"log_joint", number(progress.log_joint)}});
+    else
+        json["elbo"] = number(progress.elbo);
+    json.update({{"seconds_per_iteration", pace}, {"memory", memory}, {"memory_growth", memory - first_memory_}});
+    write(json.dump());
+    watch(progress, pace, first_pace, memory - first_memory_);
+}
+
+void EventStream::watch(Progress const& progress, double pace, double first_pace, double growth) {
+    for (std::size_t k = 0; k < warnings_.size(); ++k) {
+        Threshold const& warning = warnings_[k];
+        double const value = warning.name == "memory" ? growth : first_pace > 0 ? pace / first_pace : 0;
+        if (is_given_[k] || !warning.holds(value)) continue;
+        is_given_[k] = true;
+        write(Json({{"event", "warning"},
+                    {"seconds", seconds()},
+                    {"chain", progress.chain},
+                    {"iteration", progress.iteration},
+                    {"condition", warning.text},
+                    {"value", value}})
+                  .dump());
+        fmt::print(stderr, "bam: warning: {}: {} in iteration {} of chain {}\n", warning.text,
+                   warning.name == "memory" ? fmt::format("{:.0f} MiB more than at the start", value / (1 << 20))
+                                            : fmt::format("iterations take {:.1f} times as long as at first", value),
+                   progress.iteration, progress.chain);
+    }
+}
+
+void EventStream::end(Fit const& fit) {
+    double rhat = 0, ess = HUGE_VAL;
+    for (Quantity const& quantity : fit.summary()) {
+        if (!quantity.is_identified) continue;
+        if (quantity.rhat > rhat) rhat = quantity.rhat;
+        ess = std::min({ess, quantity.ess_bulk, quantity.ess_tail});
+    }
+    write(Json({{"event", "end"},
+                {"seconds", seconds()},
+                {"draws", fit.num_draws()},
+                {"converged", fit.is_converged()},
+                {"interrupted", fit.is_interrupted()},
+                {"rhat", number(rhat > 0 ? rhat : std::nan(""))},
+                {"ess", number(ess)},
+                {"memory", resident_memory()},
+                {"verdict", fit.verdict()}})
+              .dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void EventStream::fail(Error const& error) {
+    write(Json({{"event", "error"}, {"seconds", seconds()}, {"exit", error.exit_code()}, {"message", error.what()}})
+              .dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace bam::cli

@@ -1,0 +1,102 @@
+// The stream of events of a fit, as a program that follows it reads it.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "process.hpp"
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+struct Followed {
+    bam::test::Ended ended;
+    std::vector<Json> events;
+
+    std::vector<Json> of(std::string const& name) const {
+        std::vector<Json> list;
+        for (Json const& event : events)
+            if (event["event"] == name) list.push_back(event);
+        return list;
+    }
+};
+
+Followed follow(std::vector<std::string> const& flags) {
+    fs::path const folder = fs::temp_directory_path() / ("bam_events_" + std::to_string(::getpid()));
+    fs::create_directories(folder);
+    std::ofstream(folder / "line.bam") << "dims { sequence seq }\ndata { x[seq]; y[seq] missing }\n"
+                                          "param { a ~ normal(0, 10); b ~ normal(0, 10); sigma ~ half_cauchy(1) }\n"
+                                          "observe { y ~ normal(a + b * x, sigma) }\ntable { x = x; y = y }\n";
+    std::ofstream(folder / "line.csv") << "x,y\n0,1.1\n1,2.9\n2,5.2\n3,6.8\n4,9.1\n";
+    std::vector<std::string> command{BAM_PROGRAM, "fit", "line.bam", "--data", "line.csv", "--events", "events.jsonl"};
+    command.insert(command.end(), flags.begin(), flags.end());
+    Followed followed;
+    followed.ended = bam::test::run(command, {.folder = folder.string()});
+    std::ifstream file(folder / "events.jsonl");
+    for (std::string line; std::getline(file, line);) followed.events.push_back(Json::parse(line));
+    fs::remove_all(folder);
+    return followed;
+}
+
+}  // namespace
+
+TEST_CASE("events: from the start to the end of every chain") {
+    Followed const run = follow({"--chains", "2", "--num-warmup", "100", "--num-samples", "100"});
+    REQUIRE(run.ended.code == 0);
+    REQUIRE(run.events.size() > 10);
+    CHECK(run.events.front()["event"] == "start");
+    CHECK(run.events.front()["counts"] == "5 rows; seq 5; y 5 observed, 0 missing");
+    CHECK(run.events.front()["num_samples"] == 100);
+    CHECK(run.events.front()["memory"].get<double>() > 1e5);
+    auto const progress = run.of("progress");
+    CHECK(progress.size() == 42);
+    double before = 0;
+    std::size_t ends = 0;
+    for (Json const& event : progress) {
+        CHECK(event["warmup"] == (event["iteration"].get<int>() <= 100));
+        CHECK(event["log_joint"].is_number());
+        CHECK(event["seconds_per_iteration"].get<double>() >= 0);
+        CHECK(event["seconds"].get<double>() >= before);
+        before = event["seconds"];
+        ends += event["iteration"] == event["total"] ? 1 : 0;
+    }
+    CHECK(ends == 2);
+    Json const& end = run.events.back();
+    CHECK(end["event"] == "end");
+    CHECK(end["draws"] == 100);
+    CHECK(end["rhat"].get<double>() > 0.9);
+    CHECK(end["interrupted"] == false);
+}
+
+TEST_CASE("events: looks and warnings and an error in place of the end") {
+    Followed const until = follow({"--chains", "2", "--until", "ess>100", "--warn", "memory>1K"});
+    REQUIRE(until.ended.code == 0);
+    auto const checks = until.of("check");
+    REQUIRE(!checks.empty());
+    CHECK(checks.back()["ess"].get<double>() > 100);
+    for (std::size_t k = 0; k + 1 < checks.size(); ++k) CHECK(checks[k]["ess"].get<double>() <= 100);
+    CHECK(until.of("start").front()["until"] == "ess>100");
+    // The draws of two chains take more than a kilobyte, and once is enough.
+    REQUIRE(until.of("warning").size() == 1);
+    CHECK(until.of("warning").front()["condition"] == "memory>1K");
+    CHECK(until.of("warning").front()["value"].get<double>() > 1024);
+    CHECK(until.ended.err.find("bam: warning: memory>1K: ") != std::string::npos);
+
+    Followed const failed = follow({"--chains", "1000", "--num-samples", "1000000000"});
+    CHECK(failed.ended.code == 64);
+    CHECK(failed.events.size() == 2);
+    CHECK(failed.events.back()["event"] == "error");
+    CHECK(failed.events.back()["exit"] == 64);
+
+    Followed const vi = follow({"--backend", "vi"});
+    CHECK(vi.ended.code == 0);
+    CHECK(vi.events.back()["event"] == "end");
+    REQUIRE(!vi.of("progress").empty());
+    CHECK(vi.of("progress").front()["elbo"].is_number());
+}
