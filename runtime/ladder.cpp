@@ -9,7 +9,7 @@
 namespace bam {
 namespace {
 
-/// Powers below are as good as 0 in the coordinate in which rungs are placed: it is logarithmic above and linear below.
+/// The height of a power is logarithmic above this one and linear below: rungs are placed evenly in it.
 constexpr double smallest_power = 1e-6;
 double to_height(double power) { return std::log1p(power / smallest_power); }
 double from_height(double height) { return smallest_power * std::expm1(height); }
@@ -17,18 +17,19 @@ double from_height(double height) { return smallest_power * std::expm1(height); 
 /// No two rungs may coincide, though all exchanges between them were taken.
 constexpr double least_refusal = 1e-3;
 
-/// Replicas of a chain have random numbers of their own; those of the chain itself have no such bits.
-std::uint64_t stream_of(std::uint64_t chain, std::size_t replica) { return chain | (std::uint64_t{replica} + 1) << 32; }
+/// The replicas of a chain have random numbers of their own; those of the chain itself have none of these bits.
+std::uint64_t stream_of(std::uint64_t chain, std::uint64_t replica) { return chain | (replica + 1) << 32; }
+constexpr std::uint64_t exchange_block = std::uint64_t{1} << 60;
 
 }  // namespace
 
 std::vector<double> first_powers(std::size_t rungs, double lowest) {
-    double const last = lowest > 0 ? lowest : 1e-5;
-    std::size_t const steps = rungs - (lowest > 0 ? 1 : 2);
-    std::vector<double> powers;
-    for (std::size_t k = 0; k <= steps; ++k)
-        powers.push_back(std::pow(last, static_cast<double>(k) / static_cast<double>(std::max<std::size_t>(steps, 1))));
-    if (lowest == 0) powers.push_back(0);
+    bool const ends_at_prior = lowest == 0;
+    double const last = ends_at_prior ? 1e-5 : lowest;
+    std::size_t const steps = rungs - (ends_at_prior ? 2 : 1);
+    std::vector<double> powers{1};
+    for (std::size_t k = 1; k <= steps; ++k) powers.push_back(std::pow(last, static_cast<double>(k) / static_cast<double>(steps)));
+    if (ends_at_prior) powers.push_back(0);
     return powers;
 }
 
@@ -50,31 +51,36 @@ std::vector<double> even_powers(std::vector<double> const& powers, std::vector<d
 Ladder::Ladder(Problem const& problem, LadderOptions const& options)
     : problem_(problem), options_(options), powers_(first_powers(options.rungs, options.lowest)), at_(options.rungs) {
     std::iota(at_.begin(), at_.end(), std::size_t{0});
-    for (std::size_t r = 0; r < options.rungs; ++r) {
-        replicas_.push_back(std::make_unique<Replica>(problem, options.seed, stream_of(options.chain, r), options.sweep));
-        replicas_.back()->set_power(powers_[r]);
-    }
-    refused_.assign(options.rungs - 1, 0.0);
-    tried_.assign(options.rungs - 1, 0.0);
-    comes_from_last_.assign(options.rungs, false);
+    while (replicas_.size() < options.rungs) replicas_.push_back(new_replica());
+    for (std::size_t r = 0; r < options.rungs; ++r) replicas_[r]->set_power(powers_[r]);
+    forget();
+}
+
+std::unique_ptr<Replica> Ladder::new_replica() {
+    return std::make_unique<Replica>(problem_, options_.seed, stream_of(options_.chain, made_++), options_.sweep);
 }
 
 void Ladder::start(bool as_wide) {
     for (auto& replica : replicas_) replica->start(0, as_wide);
 }
 
+void Ladder::start(State const& state) {
+    for (auto& replica : replicas_) replica->set_state(state);
+}
+
 void Ladder::step(std::uint64_t index) {
-    if (options_.threads > 1)
+    if (options_.threads > 1) {
         each_chain(replicas_.size(), options_.threads, [&](std::size_t r, std::stop_token const&) { replicas_[r]->sweep(index); });
-    else
+    } else {
         for (auto& replica : replicas_) replica->sweep(index);
+    }
     exchange(index);
 }
 
 void Ladder::exchange(std::uint64_t index) {
-    Stream stream(options_.seed, stream_of(options_.chain, replicas_.size()), index, 0);
+    Stream stream(options_.seed, stream_of(options_.chain, 0), index, exchange_block);
     for (std::size_t r = index % 2; r + 1 < powers_.size(); r += 2) {
-        double const gain = replicas_[at_[r + 1]]->log_likelihood() - replicas_[at_[r]]->log_likelihood();
+        double const gain = at(r + 1).log_likelihood() - at(r).log_likelihood();
         double const taken = std::isnan(gain) ? 0 : std::min(1.0, std::exp((powers_[r] - powers_[r + 1]) * gain));
         refused_[r] += 1 - taken;
         tried_[r] += 1;
@@ -82,11 +88,11 @@ void Ladder::exchange(std::uint64_t index) {
         std::swap(at_[r], at_[r + 1]);
         for (std::size_t const rung : {r, r + 1}) replicas_[at_[rung]]->set_power(powers_[rung]);
     }
-    comes_from_last_[at_.back()] = true;
-    if (comes_from_last_[at_.front()]) {
-        ++round_trips_;
-        comes_from_last_[at_.front()] = false;
-    }
+    Way& last = ways_[at_.back()];
+    if (last == Way::Down) last = Way::Up;
+    Way& first = ways_[at_.front()];
+    if (first == Way::Up) ++round_trips_;
+    first = Way::Down;
 }
 
 std::vector<double> Ladder::refusals() const {
@@ -95,12 +101,34 @@ std::vector<double> Ladder::refusals() const {
     return shares;
 }
 
-void Ladder::place() {
-    powers_ = even_powers(powers_, refusals(), powers_.size());
-    for (std::size_t r = 0; r < powers_.size(); ++r) replicas_[at_[r]]->set_power(powers_[r]);
-    std::fill(refused_.begin(), refused_.end(), 0.0);
-    std::fill(tried_.begin(), tried_.end(), 0.0);
-    std::fill(comes_from_last_.begin(), comes_from_last_.end(), false);
+void Ladder::place(std::size_t rungs) {
+    std::vector<double> const powers = even_powers(powers_, refusals(), rungs);
+    // Replicas stay in their order. Of too many some go, evenly; a new one begins where the one at the next power above is.
+    std::vector<std::unique_ptr<Replica>> kept;
+    std::size_t const before = powers_.size();
+    std::size_t last = before;
+    for (std::size_t r = 0; r < rungs; ++r) {
+        std::size_t const from = r * (before - 1) / (rungs - 1);
+        if (from != last) {
+            kept.push_back(std::move(replicas_[at_[from]]));
+        } else {
+            kept.push_back(new_replica());
+            kept.back()->set_state(kept[r - 1]->state());
+        }
+        last = from;
+    }
+    replicas_ = std::move(kept);
+    powers_ = powers;
+    at_.resize(rungs);
+    std::iota(at_.begin(), at_.end(), std::size_t{0});
+    for (std::size_t r = 0; r < rungs; ++r) replicas_[r]->set_power(powers_[r]);
+    forget();
+}
+
+void Ladder::forget() {
+    refused_.assign(powers_.size() - 1, 0.0);
+    tried_.assign(powers_.size() - 1, 0.0);
+    ways_.assign(powers_.size(), Way::Unknown);
     round_trips_ = 0;
 }
 

@@ -1,57 +1,84 @@
+// What replicas that exchange bring and cost: effective draws of the worst identified quantity per second of processor time, and chains in
+// worse modes, without them, before the warmup, and all along. `bam_bench_modes [seeds]`.
 #include <fmt/core.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+
 #include "bench.hpp"
-#include "ladder.hpp"
-#include "simulate.hpp"
 #include "chains.hpp"
-using namespace bam;
-using namespace bam::test;
 #include "modes.hpp"
-int main(int argc, char** argv) {
-    std::size_t rungs = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 12;
-    double lowest = argc > 2 ? std::atof(argv[2]) : 1e-3;
-    std::size_t rounds = argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 300;
-    int which = argc > 4 ? std::atoi(argv[4]) : -1;
-    for (int p = 0; p < 3; ++p) {
-        if (which >= 0 && p != which) continue;
-        auto const study = modes_problem(p);
-        Problem const& problem = study->problem;
-        ChainOptions plain;
-        SweepOptions sweep; sweep.relaxation = relaxation_of(problem, plain);
-        fmt::print("problem {}\n", p);
-        double best = -1e300;
-        for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-            // plain chain with 1 start
-            double t0 = cpu_seconds();
-            Replica r(problem, seed, 1, sweep); r.start(0);
-            for (int i = 0; i < 2000; ++i) r.sweep(i);
-            double lp = 0; for (int i = 0; i < 100; ++i) { r.sweep(2000 + i); lp += r.log_joint() / 100; }
-            double t1 = cpu_seconds();
-            // best of 8
-            ChainOptions o; o.chains = 1; o.seed = seed; o.num_warmup = 100; o.num_samples = 10; o.threads = 1;
-            Run run = run_chains(problem, o, {}, {});
-            double l8 = 0; for (double x : run.chains[0].log_joint) l8 += x / 10;
-            double t2 = cpu_seconds();
-            Ladder ladder(problem, {rungs, lowest, seed, 1, 1, sweep});
-            ladder.start(false);
-            std::size_t next = 8;
-            double lt = 0; std::size_t n = 0;
-            std::string trace;
-            for (std::size_t i = 0; i < rounds; ++i) {
-                ladder.step(i);
-                if (i + 1 == next && 2 * next <= rounds) { ladder.place(); next *= 2; }
-                if (i + 50 >= rounds) { lt += ladder.at(0).log_joint(); ++n; }
-                if ((i + 1) % (rounds / 8) == 0) trace += fmt::format(" {:.0f}", ladder.at(0).log_joint());
-            }
-            double t3 = cpu_seconds();
-            double barrier = 0; for (double x : ladder.refusals()) barrier += x;
-            double l1 = lt / n;
-            Replica c(problem, seed, 1, sweep); c.set_state(ladder.at(0).state());
-            for (int i = 0; i < 500; ++i) c.sweep(i);
-            double lc = 0; for (int i = 0; i < 100; ++i) { c.sweep(2000 + i); lc += c.log_joint() / 100; }
-            fmt::print("seed {:2}: plain {:9.1f} ({:.2f}s)  best of 8 {:9.1f} ({:.2f}s)  ladder {:9.1f} then {:9.1f} ({:.2f}s) barrier {:.1f} trips {} trace{}\n", seed, lp, t1-t0, l8, t2-t1, l1, lc, t3-t2, barrier, ladder.round_trips(), trace);
-            best = std::max({best, lp, l8, lc});
-        }
-        fmt::print("best {:.1f}\n", best);
+#include "summary.hpp"
+
+namespace {
+
+using namespace bam;
+
+double mean_of(std::vector<double> const& values) {
+    double sum = 0;
+    for (double const value : values) sum += value / static_cast<double>(values.size());
+    return sum;
+}
+
+/// The lower one of bulk and tail of the worst identified quantity.
+double worst_ess(Run const& run) {
+    double worst = std::numeric_limits<double>::infinity();
+    for (SummaryRow const& row : summarize(run)) {
+        if (!row.column.is_identified || row.condition == Condition::Fixed) continue;
+        worst = std::min({worst, row.quantity.ess_bulk, row.quantity.ess_tail});
     }
+    return worst;
+}
+
+struct Figures {
+    std::vector<double> per_second, log_joints;
+};
+
+Figures run_seeds(Problem const& problem, ReplicaExchange exchange, std::size_t starts, std::size_t seeds) {
+    Figures figures;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        ChainOptions options;
+        options.seed = seed;
+        options.exchange = exchange;
+        options.starts = starts;
+        double const begin = test::cpu_seconds();
+        Run const run = run_chains(problem, options, {}, {});
+        double const seconds = test::cpu_seconds() - begin;
+        figures.per_second.push_back(worst_ess(run) / seconds);
+        for (Chain const& chain : run.chains) figures.log_joints.push_back(mean_of(chain.log_joint));
+    }
+    return figures;
+}
+
+void compare(std::string const& name, Problem const& problem, std::size_t seeds) {
+    Figures const all[] = {run_seeds(problem, ReplicaExchange::Off, 1, seeds), run_seeds(problem, ReplicaExchange::Off, 8, seeds),
+                           run_seeds(problem, ReplicaExchange::Start, 8, seeds), run_seeds(problem, ReplicaExchange::AllAlong, 8, seeds)};
+    double best = -std::numeric_limits<double>::infinity();
+    for (Figures const& figures : all)
+        for (double const value : figures.log_joints) best = std::max(best, value);
+    fmt::print("{:<18}", name);
+    for (Figures const& figures : all) {
+        auto const failed = std::count_if(figures.log_joints.begin(), figures.log_joints.end(), [&](double v) { return v < best - 10; });
+        fmt::print("{:>11.0f}{:>5}/{:<3}", mean_of(figures.per_second), failed, figures.log_joints.size());
+    }
+    fmt::print("\n");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    std::size_t const seeds = count > 1 ? std::strtoul(arguments[1], nullptr, 10) : 3;
+    fmt::print(
+        "worst effective draws per second of 4 x (1000 + 1000), mean over {} seeds, and chains in a worse "
+        "mode\n{:<18}{:>20}{:>20}{:>20}{:>20}\n",
+        seeds, "", "one start", "best of 8 runs", "exchange before", "all along");
+    std::filesystem::path const reference = std::filesystem::path(BAM_TEST_DIR) / "reference";
+    for (char const* name : {"attention_small", "attention_theoph"}) {
+        auto const study =
+            test::study_file(reference / (std::string(name) + ".bam"), test::text_of(reference / (std::string(name) + ".csv")));
+        compare(name, study->problem, seeds);
+    }
+    for (std::size_t which = 0; which < test::modes_problems; ++which)
+        compare(fmt::format("simulated {}", which + 1), test::modes_problem(which)->problem, seeds);
 }

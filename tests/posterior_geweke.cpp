@@ -13,7 +13,7 @@ namespace {
 std::filesystem::path const studies = std::filesystem::path(BAM_TEST_DIR) / "studies";
 
 /// First and second moments of every parameter, some products, and of the outputs.
-std::vector<double> statistics(Problem const& problem, State const& state) {
+std::vector<double> statistics(Problem const& problem, State const& state, bool has_outputs = true) {
     std::vector<double> result;
     double previous = 0;
     for (auto const& values : state.values) {
@@ -26,7 +26,7 @@ std::vector<double> statistics(Problem const& problem, State const& state) {
             previous = u;
         }
     }
-    for (std::size_t v = 0; v < problem.plan.layout.variables.size(); ++v) {
+    for (std::size_t v = 0; has_outputs && v < problem.plan.layout.variables.size(); ++v) {
         if (problem.bound.data[v].empty() || !state.values[v].empty() || !problem.plan.layout.variables[v].may_be_missing) continue;
         double sum = 0, squares = 0;
         for (double y : problem.bound.data[v]) {
@@ -39,20 +39,22 @@ std::vector<double> statistics(Problem const& problem, State const& state) {
     return result;
 }
 
-void check_geweke(std::string const& name, std::string const& table, bool draws_rows = false, double relaxation = 0) {
+/// At power 0 of the likelihood (math.md, 9b. Powers of the likelihood) outputs stay as they are: no parameter sees them.
+void check_geweke(std::string const& name, std::string const& table, bool draws_rows = false, double relaxation = 0, double power = 1) {
     CAPTURE(name);
     auto const study = study_file(studies / (name + ".bam"), text_of(studies / (table + ".csv")));
     Problem& problem = study->problem;
     Simulator simulator(*study, 11);
     Replica replica(problem, 5, 1, {draws_rows, true, relaxation});
+    replica.set_power(power);
     State state = replica.state();
     constexpr std::size_t independent = 20000;
     constexpr std::size_t dependent = 60000;
     std::vector<std::vector<double>> prior, chain;
     for (std::size_t i = 0; i < independent; ++i) {
         simulator.parameters(state);
-        simulator.outputs(problem, state);
-        auto const values = statistics(problem, state);
+        if (power > 0) simulator.outputs(problem, state);
+        auto const values = statistics(problem, state, power > 0);
         prior.resize(values.size());
         for (std::size_t k = 0; k < values.size(); ++k) prior[k].push_back(values[k]);
     }
@@ -60,9 +62,9 @@ void check_geweke(std::string const& name, std::string const& table, bool draws_
     for (std::size_t i = 0; i < dependent; ++i) {
         replica.sweep(i);
         State swept = replica.state();
-        simulator.outputs(problem, swept);
+        if (power > 0) simulator.outputs(problem, swept);
         replica.set_state(swept);
-        auto const values = statistics(problem, swept);
+        auto const values = statistics(problem, swept, power > 0);
         chain.resize(values.size());
         for (std::size_t k = 0; k < values.size(); ++k) chain[k].push_back(values[k]);
     }
@@ -95,6 +97,9 @@ TEST_CASE("geweke: attention a row at a time and over-relaxed") { check_geweke("
 TEST_CASE("geweke: levels over-relaxed") { check_geweke("levels", "small", false, -0.7); }
 TEST_CASE("geweke: entries per step and per cell over-relaxed") { check_geweke("steps", "small", false, -0.7); }
 TEST_CASE("geweke: random walk over-relaxed") { check_geweke("random_walk", "small", false, -0.7); }
+TEST_CASE("geweke: attention at power 0 over-relaxed") { check_geweke("attention", "small", false, -0.6, 0); }
+TEST_CASE("geweke: heavy tails at power 0") { check_geweke("robust", "small", false, 0, 0); }
+TEST_CASE("geweke: levels at power 0") { check_geweke("levels", "small", false, 0, 0); }
 TEST_CASE("geweke: attention with a skip term") { check_geweke("attention_skip", "small"); }
 TEST_CASE("geweke: a decay per unit") { check_geweke("attention_unit_decay", "small"); }
 TEST_CASE("geweke: attention with heavy tails in priors and outputs") { check_geweke("robust", "small"); }
