@@ -46,23 +46,26 @@ Estimate stepping_stones(RungDraws const& draws) {
     return {sum, mcse_mean({influence, influence.size(), 1})};
 }
 
-/// The integral over the power of the mean log likelihood at some of the rungs, each segment with the correction of the trapezoidal rule by
-/// the slopes at its ends, which are the variances (Friel, Hurn and Wyse 2014).
+/// The integral over the power of the mean log likelihood at some of the rungs: over s = power^(1/4), of 4 s^3 E[L], each segment by the
+/// trapezoidal rule, corrected by the slopes at its ends, 12 s^2 E[L] + 16 s^6 Var[L].
 double integral(RungDraws const& draws, std::vector<std::size_t> const& rungs, std::vector<double>& influence) {
+    auto const place = [&](std::size_t k) { return std::pow(draws.powers[rungs[k]], 0.25); };
     double sum = 0;
     for (std::size_t k = 0; k < rungs.size(); ++k) {
-        double const above = k > 0 ? draws.powers[rungs[k - 1]] - draws.powers[rungs[k]] : 0;
-        double const below = k + 1 < rungs.size() ? draws.powers[rungs[k]] - draws.powers[rungs[k + 1]] : 0;
+        double const s = place(k);
+        double const above = k > 0 ? place(k - 1) - s : 0;
+        double const below = k + 1 < rungs.size() ? s - place(k + 1) : 0;
         std::vector<double> const values = of_rung(draws, rungs[k]);
         double const mean = mean_of(values);
         double variance = 0;
         for (double const x : values) variance += (x - mean) * (x - mean) / static_cast<double>(values.size());
-        double const weight = (above + below) / 2;
         double const correction = (above * above - below * below) / 12;
-        sum += weight * mean + correction * variance;
+        double const of_mean = (above + below) / 2 * 4 * s * s * s + correction * 12 * s * s;
+        double const of_variance = correction * 16 * std::pow(s, 6);
+        sum += of_mean * mean + of_variance * variance;
         for (std::size_t d = 0; d < values.size(); ++d) {
             double const off = values[d] - mean;
-            influence[d] += weight * off + correction * (off * off - variance);
+            influence[d] += of_mean * off + of_variance * (off * off - variance);
         }
     }
     return sum;

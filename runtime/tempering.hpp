@@ -29,7 +29,7 @@ std::optional<Diagnostic> refuse_tempering(Problem const& problem, ChainOptions 
 std::size_t rungs_for(double barrier);
 
 /// Sweeps of every rung before the warmup, and after which of them the rungs are placed.
-inline constexpr std::size_t start_rounds = 400;
-inline constexpr std::size_t start_places[] = {50, 100, 200};
+inline constexpr std::size_t start_rounds = 200;
+inline constexpr std::size_t start_places[] = {25, 50, 100};
 
 }  // namespace bam

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -68,6 +69,7 @@ void compare(std::string const& name, Problem const& problem, std::size_t seeds)
 }  // namespace
 
 int main(int count, char** arguments) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
     std::size_t const seeds = count > 1 ? std::strtoul(arguments[1], nullptr, 10) : 3;
     fmt::print(
         "worst effective draws per second of 4 x (1000 + 1000), mean over {} seeds, and chains in a worse "

@@ -77,8 +77,8 @@ void check_evidence(std::string const& model, std::string const& table, double e
 }
 
 std::string regression(std::string const& prior, std::string const& spread) {
-    return "dims { sequence row; feat }\ndata { x[row, feat]; y[row] missing }\nparam { b[feat] ~ normal([0.5, -0.2], [2, 1.5]) " + prior +
-           " }\nobserve { y ~ normal(x * b, " + spread + ") }\ntable { row = row; feat = [one = 1, x1]; y = y }\n";
+    return "dims { sequence row; feat }\ndata { x[row, feat]; y[row] missing }\nparam { b[feat] ~ normal([0.5, -0.2], [2, 1.5])" + prior +
+           " }\nobserve { y ~ normal(x' * b, " + spread + ") }\ntable { row = row; feat = [one = 1, x1]; y = y }\n";
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ TEST_SUITE("slow") {
                 return log_marginal(v) + 2 * std::log(1.5) - 3 * u - 1.5 / v + u;
             },
             -8, 8, 4000);
-        check_evidence(regression("variance ~ inverse_gamma(2, 1.5)", "var = variance"), rows, exact);
+        check_evidence(regression("; variance ~ inverse_gamma(2, 1.5)", "var = variance"), rows, exact);
     }
 
     // A half-cauchy sd: at the prior the mean log likelihood is not finite, and the evidence is.
@@ -104,7 +104,7 @@ TEST_SUITE("slow") {
                 return log_marginal(sd * sd) + std::log(2 / std::numbers::pi) - std::log1p(sd * sd) + u;
             },
             -12, 12, 8000);
-        check_evidence(regression("sigma ~ half_cauchy(1)", "sigma"), rows, exact);
+        check_evidence(regression("; sigma ~ half_cauchy(1)", "sigma"), rows, exact);
     }
 
     // One feature and one unit: the mean is k q v c[t] with c[t] = x[t] sum of 0.7^(t-s) x[s]^2. Given k and q it is normal in v.
@@ -112,7 +112,7 @@ TEST_SUITE("slow") {
         std::string const model = R"(
 dims { sequence seq; time t; feat; out; unit = 1 }
 data { x[seq, t, feat]; y[seq, t, out] }
-param { W_k[unit, feat] ~ normal(0.5, 1) W_q[unit, feat] ~ normal(0.2, 0.8) W_v[out, feat] ~ normal(-0.3, 0.7) }
+param { W_k[unit, feat] ~ normal(0.5, 1); W_q[unit, feat] ~ normal(0.2, 0.8); W_v[out, feat] ~ normal(-0.3, 0.7) }
 state { h[t] = 0.7 * h[t-1] + (W_k * x[t]) * (W_v * x[t])' }
 observe { y[t] ~ normal(h[t]' * (W_q * x[t]), 0.5) }
 table { seq = seq; t = t; feat = [x1]; out = [y1] }

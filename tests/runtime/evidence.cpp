@@ -75,12 +75,12 @@ TEST_CASE("evidence: both estimates lie about the truth by the errors that they 
 TEST_CASE("evidence: a segment too wide shows in the error of thermodynamic integration") {
     RungDraws const fine = draws_of(1, 20000, 0);
     RungDraws coarse;
-    std::vector<std::size_t> const kept{0, 3, 6, 9, 12};
+    std::vector<std::size_t> const kept{0, 5, 10, 12};
     for (std::size_t const r : kept) coarse.powers.push_back(fine.powers[r]);
     for (std::size_t d = 0; d < 20000; ++d)
         for (std::size_t const r : kept) coarse.log_likelihoods.push_back(fine.log_likelihoods[d * fine.powers.size() + r]);
     Estimate const found = log_evidence(coarse).thermodynamic;
-    CHECK(std::abs(found.value - exact()) > 0.05);
+    CHECK(std::abs(found.value - exact()) > 0.03);
     CHECK(std::abs(found.value - exact()) < 3 * found.error);
 }
 

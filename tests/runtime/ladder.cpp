@@ -18,7 +18,7 @@ constexpr char const* regression = R"(
 dims { sequence row; feat }
 data { x[row, feat]; y[row] }
 param { b[feat] ~ normal(0.5, 2) }
-observe { y ~ normal(x * b, 0.7) }
+observe { y ~ normal(x' * b, 0.7) }
 table { row = row; feat = [one = 1, x1]; y = y }
 )";
 constexpr char const* rows = "row,x1,y\n1,0.3,1.1\n2,-1.2,0.2\n3,0.8,2.5\n4,1.9,2.2\n5,-0.4,0.1\n";
