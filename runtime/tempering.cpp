@@ -88,23 +88,18 @@ std::optional<Diagnostic> refuse_tempering(Problem const& problem, ChainOptions 
                           {{output.span, "they are drawn as parameters"}},
                           {"fill them in, or begin after them", options.evidence ? "or leave out --evidence" : "or leave out --tempering"}};
     }
+    // Without evidence improper priors do no harm where there are cells enough.
+    if (!options.evidence && tempering_of(problem, options).is_while_sampling) return std::nullopt;
     std::vector<std::string> const flat = find_flat(problem);
-    if (!options.evidence) {
-        if (tempering_of(problem, options).is_while_sampling) return std::nullopt;
-        return Diagnostic{548,
-                          Severity::Error,
-                          fmt::format("{}: with fewer cells the flat {} of {} would leave no proper posterior", what,
-                                      flat.size() == 1 ? "prior" : "priors", first_few(flat)),
-                          {},
-                          {"give it a proper prior, or leave out --tempering"}};
-    }
     if (flat.empty()) return std::nullopt;
-    Diagnostic diagnostic{548, Severity::Error, fmt::format("{}: an improper prior has no integral, so p(y) has none", what), {}, {}};
+    std::string const why = options.evidence ? "an improper prior has no integral, so p(y) has none"
+                                             : "with so few cells no posterior is left at lower powers of the likelihood";
+    Diagnostic diagnostic{548, Severity::Error, fmt::format("{}: {}", what, why), {}, {}};
     for (Variable const& variable : layout.variables)
         if (std::find(flat.begin(), flat.end(), variable.name) != flat.end())
             diagnostic.labels.push_back({variable.span, "its prior is improper"});
-    diagnostic.notes = {fmt::format("give {} a proper prior; how wide it is counts in the evidence", first_few(flat)),
-                        "or leave out --evidence"};
+    diagnostic.notes = {fmt::format("give {} a proper prior{}", first_few(flat), options.evidence ? "; how wide it is counts" : ""),
+                        options.evidence ? "or leave out --evidence" : "or leave out --tempering"};
     return diagnostic;
 }
 
