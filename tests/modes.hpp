@@ -37,13 +37,14 @@ observe { y[t] ~ normal(h[t]' * q, sigma) }
 table { seq = seq; t = t; feat = [x1, x2, x3]; out = [y1] }
 )",
     R"(
-dims { sequence seq; time t; feat; out; unit = 3 }
+dims { sequence seq; time t; feat; out; unit = 2 }
 data { x[seq, t, feat]; y[seq, t, out] }
 param {
   W_k[unit, feat] ~ normal(0, 1)
   W_q[unit, feat] ~ normal(0, 1)
   W_v[out, feat]  ~ normal(0, 1)
-  a[unit, t > 0]  ~ normal(0.7, 0.2)
+  a[unit, t > 0]  ~ normal(0.95, 0.03)
+  a[2]            ~ normal(0.4, 0.15)
   sigma           ~ half_normal(1)
 }
 state { k = W_k * x[t]; q = W_q * x[t]; v = W_v * x[t]; h[t] = diag(a[t]) * h[t-1] + k * v' }

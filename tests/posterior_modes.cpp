@@ -63,6 +63,6 @@ void check_modes(std::size_t which) {
 
 TEST_SUITE("slow") {
     TEST_CASE("modes: attention of width 2") { check_modes(0); }
-    TEST_CASE("modes: a decay per unit and two outputs") { check_modes(1); }
+    TEST_CASE("modes: a slow and a fast unit and two outputs") { check_modes(1); }
     TEST_CASE("modes: two heads") { check_modes(2); }
 }
