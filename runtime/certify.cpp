@@ -26,8 +26,10 @@ std::vector<std::size_t> spread_over(std::size_t n, std::size_t most = most_plac
 
 class Certifier {
   public:
-    Certifier(Problem const& problem, std::uint64_t seed)
-        : problem_(problem), layout_(problem.plan.layout), grid_(problem.bound.grid), replica_(problem, seed, 1, {}), seed_(seed) {}
+    Certifier(Problem const& problem, std::uint64_t seed, double power)
+        : problem_(problem), layout_(problem.plan.layout), grid_(problem.bound.grid), replica_(problem, seed, 1, {}), seed_(seed) {
+        replica_.set_power(power);
+    }
 
     std::vector<Check> run() {
         replica_.start(0);
@@ -67,7 +69,7 @@ class Certifier {
             RandomLine line(random, length);
             replica_.set_state(start);
             replica_.draw_block(b, line);
-            return replica_.log_joint() + 0.5 * line.squares();
+            return replica_.log_target() + 0.5 * line.squares();
         };
         double const reference = at(0);
         for (double const length : {1.0, 0.3, 3.0})
@@ -94,7 +96,7 @@ class Certifier {
                     for (std::size_t i = from; i < size; ++i)
                         mixed.values[block.variable][c * size + i] = start.values[block.variable][c * size + i];
                 replica_.set_state(mixed);
-                return replica_.log_joint() + 0.5 * line.squares();
+                return replica_.log_target() + 0.5 * line.squares();
             };
             double const reference = at(0);
             for (double const length : {1.0, 3.0}) note("quadratic", variable.name, quadratic_claim, difference(at(length), reference));
@@ -125,7 +127,7 @@ class Certifier {
                 State mixed = start;
                 for (std::size_t i = 0; i <= k; ++i) mixed.values[output.variable][entries[i]] = state.values[output.variable][entries[i]];
                 replica_.set_state(mixed);
-                return replica_.log_joint() + 0.5 * line.squares();
+                return replica_.log_target() + 0.5 * line.squares();
             };
             double const reference = at(0);
             for (double const length : {1.0, 3.0})
@@ -142,8 +144,8 @@ class Certifier {
                 State state = start;
                 state.values[scale.variable][e] *= ratio;
                 replica_.set_state(state);
-                magnitude = std::max(magnitude, 1 + std::abs(replica_.log_joint()));
-                return replica_.log_joint() - log_conditional(scale, layout_, replica_.factors(), state, e);
+                magnitude = std::max(magnitude, 1 + std::abs(replica_.log_target()));
+                return replica_.log_target() - log_conditional(scale, layout_, replica_.factors(), state, e);
             };
             double const reference = at(1);
             for (double const ratio : {0.5, 0.8, 1.3, 2.0}) {
@@ -214,6 +216,6 @@ class Certifier {
 
 }  // namespace
 
-std::vector<Check> certify(Problem const& problem, std::uint64_t seed) { return Certifier(problem, seed).run(); }
+std::vector<Check> certify(Problem const& problem, std::uint64_t seed, double power) { return Certifier(problem, seed, power).run(); }
 
 }  // namespace bam

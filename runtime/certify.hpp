@@ -10,8 +10,9 @@
 namespace bam {
 
 /// For every block, missing output, scale and symmetry of the plan. Where the log joint is needed, it comes from the residuals of the
-/// factors, of which no conditional is made. Depends on problem and seed only. Throws NumericalTrouble and ExactFit.
-std::vector<Check> certify(Problem const& problem, std::uint64_t seed);
+/// factors, of which no conditional is made. With a power of the likelihood (Replica::set_power), of what sweeps then leave as it is.
+/// Depends on problem, seed and power only. Throws NumericalTrouble and ExactFit.
+std::vector<Check> certify(Problem const& problem, std::uint64_t seed, double power = 1);
 
 /// For every Gaussian block, that its variational factor is its Gibbs conditional where all else is at points ("collapse"), and the
 /// posterior where it alone is free ("free"); and that no update of a climb lowers the ELBO, or raises it by something else than its

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include "bam/bam.hpp"
 #include "draws.hpp"
 #include "replica.hpp"
 
@@ -26,10 +27,16 @@ struct ChainOptions {
     bool starts_from_prior = false;    ///< blocks as wide as their priors, else no wider than sd 1
     std::size_t ascent_passes = 0;     ///< above 0 each chain starts at the highest mode that ascents of so many passes find
     std::optional<double> relaxation;  ///< of Gaussian draws, replaces sweep.relaxation; nothing: as relaxation_of() says
+    ReplicaExchange exchange = ReplicaExchange::Start;
+    std::size_t rungs = 0;  ///< 0: as tempering.hpp says
+    bool evidence = false;
     SweepOptions sweep;
     bool predicts = true;                ///< fill Run::predictions
     Checkpoints* checkpoints = nullptr;  ///< where chains wait for one another, and may end; null: nowhere
 };
+
+/// What the Gibbs backend looks at.
+ChainOptions to_chain_options(FitOptions const& options);
 
 /// Sweeps of one iteration: as asked for, else 10 where successive sweeps are much alike (blocks multiply one another, or a prior's spread
 /// is learnt), else 1.
@@ -42,8 +49,9 @@ double relaxation_of(Problem const& problem, ChainOptions const& options);
 /// Called from the chains' threads, one at a time. Iterations count from 1 over warmup and sampling.
 using ChainProgress = std::function<void(std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint)>;
 
-/// Runs all chains and fills columns, chains and predictions. A stop request ends every chain after its present sweep; what was drawn is
-/// kept and marked. Throws NumericalTrouble if a block cannot be drawn, NoModeFound if a chain should start at a mode that there is not.
+/// Runs all chains and fills columns, chains, exchange and predictions. A stop request ends every chain after its present sweep; what was
+/// drawn is kept and marked. Throws NumericalTrouble if a block cannot be drawn, NoModeFound if a chain should start at a mode that there
+/// is not.
 Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop);
 
 }  // namespace bam

@@ -48,6 +48,9 @@ Json to_json(FitOptions const& options) {
               {"seed", options.seed},        {"init", word(options.init)},       {"starts", options.starts},
               {"rows", options.by_rows},     {"orbit", options.by_orbits},       {"refresh", options.refresh},
               {"sig_figs", options.sig_figs}};
+    json["exchange"] = word(options.exchange);
+    json["rungs"] = options.rungs;
+    json["evidence"] = options.evidence;
     if (options.init == Init::Map) json["max_passes"] = options.max_passes;
     if (!options.until.empty()) json.update({{"until", options.until}, {"max_draws", options.max_draws}});
     return json;
@@ -74,6 +77,10 @@ FitOptions to_options(Json const& json) {
         json.at("refresh").get_to(options.refresh);
         options.until = json.value("until", "");
         options.max_draws = json.value("max_draws", options.max_draws);
+        // Of runs from before there was any: none.
+        options.exchange = from_word(json.value("exchange", ""), {ReplicaExchange::Off, ReplicaExchange::Start, ReplicaExchange::AllAlong});
+        options.rungs = json.value("rungs", options.rungs);
+        options.evidence = json.value("evidence", options.evidence);
     }
     if (options.backend == Backend::Variational) {
         json.at("num_samples").get_to(options.num_samples);
@@ -160,6 +167,15 @@ char const* word(Init init) {
         case Init::Dispersed: return "dispersed";
         case Init::Prior: return "prior";
         case Init::Map: return "map";
+    }
+    return "";
+}
+
+char const* word(ReplicaExchange exchange) {
+    switch (exchange) {
+        case ReplicaExchange::Start: return "start";
+        case ReplicaExchange::Off: return "off";
+        case ReplicaExchange::AllAlong: return "all_along";
     }
     return "";
 }

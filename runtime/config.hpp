@@ -16,6 +16,7 @@ namespace bam {
 /// As the command line and the files say it.
 char const* word(Backend backend);
 char const* word(Init init);
+char const* word(ReplicaExchange exchange);
 
 /// FNV-1a, 64 bits, as "fnv1a:" and 16 digits (Fowler, Noll, Vo 1991): tells texts apart that were changed, not texts that were forged.
 std::string hash(std::string_view text);

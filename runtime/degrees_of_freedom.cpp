@@ -11,12 +11,13 @@ namespace {
 /// Log normaliser of gamma(ν/2, ν/2).
 double log_normaliser(double df) { return df / 2 * std::log(df / 2) - log_gamma(df / 2); }
 
-/// Log density of student_t(ν, 0, 1) at the root of a square, without its -log(π)/2.
-double log_student_t(double df, double square) {
-    return log_gamma_ratio(df / 2, 0.5) - 0.5 * std::log(df) - (df + 1) / 2 * std::log1p(square / df);
+/// Log integral over u of gamma(u; ν/2, ν/2) u^(n/2) exp(-u square / 2), without its n log(2)/2: for a cell, n = 1, the density of
+/// student_t(ν, 0, 1) at the root of the square, without its -log(π)/2. For a power of the likelihood n and square are times that.
+double log_student_t(double df, double n, double square) {
+    return log_gamma_ratio(df / 2, n / 2) - n / 2 * std::log(df) - (df + n) / 2 * std::log1p(square / df);
 }
 
-/// Calls f(entry, square) for the counting cells of the local scales.
+/// Calls f(local, entry, n, square) for the counting cells of the local scales, n = 1, both times the power of the statement.
 template <class F>
 void for_each_cell(ScaleLayout const& scale, Layout const& layout, Factors const& factors, F f) {
     for (std::uint32_t const local : scale.locals) {
@@ -26,10 +27,12 @@ void for_each_cell(ScaleLayout const& scale, Layout const& layout, Factors const
             double n = 0;
             double square = 0;
             for (ScaleUse const& use : of.uses) {
-                n += factors.counts(use)[e];
-                square += factors.squares(use)[e];
+                double const power = factors.power(use.factor);
+                if (power == 0) continue;
+                n += power * factors.counts(use)[e];
+                square += power * factors.squares(use)[e];
             }
-            if (n > 0) f(local, e, square);
+            if (n > 0) f(local, e, n, square);
         }
     }
 }
@@ -38,7 +41,8 @@ void for_each_cell(ScaleLayout const& scale, Layout const& layout, Factors const
 double log_marginal(ScaleLayout const& scale, Layout const& layout, Factors const& factors, double log_df) {
     double const df = std::exp(log_df);
     double sum = log_density(scale.priors.back(), df) + log_df;
-    for_each_cell(scale, layout, factors, [&](std::uint32_t, std::size_t, double square) { sum += log_student_t(df, square); });
+    for_each_cell(scale, layout, factors,
+                  [&](std::uint32_t, std::size_t, double n, double square) { sum += log_student_t(df, n, square); });
     return sum;
 }
 
@@ -99,15 +103,17 @@ double log_density_with_locals(ScaleLayout const& scale, Layout const& layout, F
         ScaleLayout const& of = layout.scales[local];
         ScalePriorLayout const prior = prior_of(of, 0, state);
         std::vector<double> const& values = state.values[of.variable];
-        std::vector<double> squares(values.size(), -1);  // of entries whose cell counts
-        for_each_cell(scale, layout, factors, [&](std::uint32_t which, std::size_t e, double square) {
-            if (which == local) squares[e] = square;
+        std::vector<double> counts(values.size(), 0.0);
+        std::vector<double> squares(values.size(), 0.0);
+        for_each_cell(scale, layout, factors, [&](std::uint32_t which, std::size_t e, double n, double square) {
+            if (which != local) return;
+            counts[e] = n;
+            squares[e] = square;
         });
         for (std::size_t e = 0; e < values.size(); ++e) {
-            bool const counts = squares[e] >= 0;
             ScalePriorLayout given = prior;
-            given.first += counts ? 0.5 : 0;
-            given.second += counts ? 0.5 * squares[e] : 0;
+            given.first += 0.5 * counts[e];
+            given.second += 0.5 * squares[e];
             sum += log_density(given, values[e]);
         }
     }

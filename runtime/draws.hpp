@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "exchange.hpp"
 
 namespace bam {
 
@@ -28,7 +31,9 @@ struct Chain {
     double warmup_seconds = 0;
     double sampling_seconds = 0;
     bool is_interrupted = false;
-    std::string start;  ///< how its first state was chosen, in words
+    std::string start;                           ///< how its first state was chosen, in words
+    std::optional<ChainExchange> exchange = {};  ///< where replicas exchanged
+    RungDraws rungs = {};                        ///< where they do for the evidence
     /// Of the variational backend: at the means of the factors, [column], and log density of the factors, [draw].
     std::vector<double> means = {};
     std::vector<double> log_factors = {};
@@ -48,7 +53,8 @@ struct Run {
     std::vector<DrawColumn> columns;
     std::vector<Chain> chains;
     std::vector<Prediction> predictions;
-    std::vector<std::string> notes;  ///< said at the end: predictive draws thinned, chains that differ, ...
+    std::optional<Exchange> exchange;  ///< of its chains
+    std::vector<std::string> notes;    ///< said at the end: predictive draws thinned, chains that differ, ...
 };
 
 }  // namespace bam

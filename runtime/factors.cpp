@@ -209,7 +209,7 @@ double Factors::known_precision(std::size_t f, std::size_t component, std::size_
 }
 
 double Factors::common_precision(std::size_t f) const {
-    return has_one_spread(plan_.layout, plan_.layout.factors[f]) ? precision(f, 0, 0, 0) : 1;
+    return power(f) * (has_one_spread(plan_.layout, plan_.layout.factors[f]) ? precision(f, 0, 0, 0) : 1);
 }
 
 void Factors::refresh() {

@@ -28,7 +28,12 @@ class Factors {
     std::vector<std::vector<double>> const& weights() const { return weights_; }
     /// Recomputes the weights that depend on a scale parameter.
     void refresh();
-    /// The precision that weights leave out: of an unweighted factor, or of a weighted one whose spread is one number.
+    /// The power to which the densities of the observations are raised in every conditional: of p(parameters) p(y | parameters)^power
+    /// (math.md, 9b. Powers of the likelihood), 0 to 1. Densities, squares and precisions of cells stay those of the model.
+    void set_power(double power) { power_ = power; }
+    double power() const { return power_; }
+    double power(std::size_t factor) const { return plan_.layout.factors[factor].is_observation ? power_ : 1; }
+    /// The precision that weights leave out, of an unweighted factor, or of a weighted one whose spread is one number; times its power.
     double common_precision(std::size_t factor) const;
     double mask(std::size_t factor, std::size_t component, std::size_t index) const;
     /// Of a Covariance: the inverse of its matrix, [k, k].
@@ -108,7 +113,8 @@ class Factors {
     std::vector<std::vector<std::uint32_t>> learnt_parts_;
     std::vector<std::vector<Interval>> intervals_;  ///< per variable
     std::vector<double> log_truncations_;           ///< per factor
-    bool is_fresh_ = false;                         ///< refresh() has run once
+    double power_ = 1;
+    bool is_fresh_ = false;  ///< refresh() has run once
 };
 
 }  // namespace bam

@@ -31,6 +31,7 @@
 #include "record.hpp"
 #include "report.hpp"
 #include "stopping.hpp"
+#include "tempering.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -93,6 +94,12 @@ Error explain_exact_fit(Prepared::Parts const& prepared, std::uint32_t scale) {
 void check_memory(Prepared::Parts const& prepared, FitOptions const& options) {
     if (auto excess = find_excess(prepared.table->problem, options, machine_memory()))
         throw Error(make_report(prepared.program->sources, {std::move(*excess)}), exit_usage);
+}
+
+void check_tempering(Prepared::Parts const& prepared, FitOptions const& options) {
+    if (options.backend != Backend::Gibbs) return;
+    if (auto diagnostic = refuse_tempering(prepared.table->problem, to_chain_options(options)))
+        throw Error(make_report(prepared.program->sources, {std::move(*diagnostic)}), exit_data);
 }
 
 /// To learn nothing is not what was asked for.
@@ -206,6 +213,7 @@ Run long_chains(Run const& run, std::vector<std::string>& notes, std::vector<std
     for (Chain const& chain : run.chains) longest = std::max(longest, chain.log_joint.size());
     Run kept;
     kept.columns = run.columns;
+    kept.exchange = run.exchange;
     for (std::size_t c = 0; c < run.chains.size(); ++c) {
         if (2 * run.chains[c].log_joint.size() >= longest)
             kept.chains.push_back(run.chains[c]);
@@ -410,6 +418,7 @@ std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOp
     if (!options.until.empty()) options.num_samples = options.max_draws;
     FitOptions length = options;
     if (options.backend == Backend::Map) length.num_samples = length.thin = 1;
+    check_tempering(prepared, options);
     check_memory(prepared, length);
     auto parts = std::make_shared<Fit::Parts>();
     parts->program = prepared.program;
@@ -475,7 +484,13 @@ std::string Fit::table(bool raw) const {
 std::string Fit::verdict() const { return to_text(parts_->verdict); }
 std::string Fit::json() const {
     if (parts_->mode) return mode_json(parts_->rows, *parts_->mode, parts_->verdict);
-    return summary_json(parts_->rows, parts_->verdict, parts_->climb ? parts_->climb->sds : std::vector<double>{});
+    return summary_json(parts_->rows, parts_->verdict, parts_->climb ? parts_->climb->sds : std::vector<double>{}, parts_->run.exchange);
+}
+
+std::optional<Evidence> Fit::evidence() const {
+    if (!parts_->run.exchange || !parts_->run.exchange->evidence) return std::nullopt;
+    auto const& [stones, thermo] = *parts_->run.exchange->evidence;
+    return Evidence{stones.value, stones.error, thermo.value, thermo.error};
 }
 
 std::string Fit::starts() const {

@@ -138,6 +138,7 @@ class SpreadSampler : public BlockSampler {
   private:
     void accumulate(Equations const& equations, PassRunner& runner) {
         double const precision = factors_.common_precision(equations.factor);
+        if (precision == 0) return;
         runner.begin();
         for (Chunk const& chunk : runner.chunks()) {
             runner.run(chunk);

@@ -109,6 +109,12 @@ void add_fit(CLI::App& app, Options& options) {
     add_count(app, "--starts", fit.starts, 1, most_chains,
               "Short runs that compete for the start of a chain, where there may be several modes; of vi and map, ascents of which the "
               "best counts");
+    app.add_flag("!--no-tempering", options.tempers_start,
+                 "Of gibbs: no replicas that exchange before the warmup; short runs compete for the starts");
+    app.add_flag("--tempering", options.tempers_all_along, "Of gibbs: replicas that exchange to the end");
+    add_count(app, "--rungs", fit.rungs, 0, 1000,
+              "Of gibbs: replicas of a chain that exchange, 0 for 12 before the warmup and as many as it takes after");
+    app.add_flag("--evidence", fit.evidence, "Of gibbs: the log evidence; replicas exchange to the end, down to the prior");
     add_count(app, "--max-passes", fit.max_passes, 1, most_iterations, "Of vi and map, and of --init map: passes of an ascent");
     add_value(app, "--tol", "X", "Of vi: it ends where a pass changes the ELBO by less than this, relative to it",
               [&](std::string const& flag, std::string const& text) { fit.tolerance = to_number<double>(flag, text, 0, 1); })
@@ -382,6 +388,7 @@ void check_arguments(Verb const& verb, Options const& options) {
         refuse(523, fmt::format("`bam {}` needs a table", verb.name), {"say which: `--data TABLE`, - for standard input"});
     if (options.fit.backend == Backend::Map && options.fit.init == Init::Map)
         refuse(522, "`--init map` with `--backend map`: the mode is what is looked for", {"say --init dispersed, or --init prior"});
+    refuse_contradiction(options);
     if (!options.svg.empty() && options.calibrations == 0)
         refuse(523, "`--svg` is of the ranks, and there are none", {"say how many simulations: `--sbc 200`"});
     std::error_code error;
@@ -478,6 +485,9 @@ Options read_options(std::vector<std::string> const& arguments) {
     if (verb.name == "fit" && !options.fit.until.empty() && app.get_option("--num-samples")->count() > 0)
         refuse(523, "`--until` says how many draws there are, and so does `--num-samples`", {"say how many at most: `--max-draws`"});
     if (!options.fit.until.empty()) options.fit.num_samples = options.fit.max_draws;
+    options.fit.exchange = options.tempers_all_along ? ReplicaExchange::AllAlong
+                           : options.tempers_start   ? ReplicaExchange::Start
+                                                     : ReplicaExchange::Off;
     if (verb.name == "fit") refuse_idle_flags(options.fit, [&](std::string const& flag) { return app.get_option(flag)->count() > 0; });
     return options;
 }

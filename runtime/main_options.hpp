@@ -31,6 +31,8 @@ struct Options {
     std::string output;
     FitOptions fit;
     std::optional<std::uint64_t> seed;  ///< as given
+    bool tempers_start = true;          ///< no --no-tempering
+    bool tempers_all_along = false;     ///< --tempering
     bool has_refresh = false;           ///< --refresh was given
     bool raw = false;
     bool strict = false;

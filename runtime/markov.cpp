@@ -55,6 +55,7 @@ class MarkovSampler : public BlockSampler {
 
     void accumulate(Equations const& equations, std::size_t g, PassRunner& runner) {
         double const precision = factors_.common_precision(equations.factor);
+        if (precision == 0) return;
         bool const over_time = runner.pass().domain == Extent::Time;
         runner.begin();
         for (Chunk const& chunk : runner.chunks()) {

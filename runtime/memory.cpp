@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "tempering.hpp"
+
 namespace bam {
 namespace {
 
@@ -53,7 +55,9 @@ double machine_memory() { return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) 
 std::optional<Diagnostic> find_excess(Problem const& problem, FitOptions const& options, double memory) {
     double const draws = draws_bytes(problem, options);
     std::size_t const threads = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
-    auto const at_once = options.backend == Backend::Gibbs ? static_cast<double>(std::min(threads, options.chains)) : 1.0;
+    auto at_once = options.backend == Backend::Gibbs ? static_cast<double>(std::min(threads, options.chains)) : 1.0;
+    if (options.backend == Backend::Gibbs)
+        at_once *= static_cast<double>(tempering_of(problem, to_chain_options(options)).most_rungs() + 1);
     double blocks = 0;
     double most = 0;
     BlockPlan const* largest = nullptr;

@@ -67,6 +67,8 @@ void NormalEquations::accumulate() {
             equation.kronecker->pairs.setZero();
             equation.kronecker->linear.setZero();
         }
+        double const precision = factors_.common_precision(equation.factor);
+        if (precision == 0) continue;
         PassRunner& runner = *equation.runner;
         runner.begin();
         for (Chunk const& chunk : runner.chunks()) {
@@ -74,7 +76,6 @@ void NormalEquations::accumulate() {
             for (Sum& sum : equation.sums) add_rows(sum, runner, runner.size(chunk));
             if (equation.kronecker) add_chunk(*equation.kronecker, runner, runner.size(chunk));
         }
-        double const precision = factors_.common_precision(equation.factor);
         for (Sum const& sum : equation.sums) scatter(sum, precision);
         if (equation.kronecker) scatter(*equation.kronecker, precision);
     }

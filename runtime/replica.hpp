@@ -1,4 +1,4 @@
-// One state of a chain with all it takes to sweep it. A chain is a set of replicas: several that compete for its start, later one.
+// One state of a chain with all it takes to sweep it. A chain is a set of replicas: those of its ladder (ladder.hpp), and one that is kept.
 #pragma once
 
 #include <cstdint>
@@ -74,10 +74,15 @@ class Replica {
 
     State const& state() const { return state_; }
     void set_state(State const& state);
+    /// From now on sweeps leave p(parameters) p(y | parameters, local scales)^power as it is; 1 is the posterior. Not where missing outputs
+    /// are drawn (`is_temperable`).
+    void set_power(double power) { factors_.set_power(power); }
     /// log p(y, parameters), of the parameters as the file declares them; as of the last sweep.
     double log_joint() const { return log_joint_; }
     /// log p(y | parameters)
     double log_likelihood() const { return log_likelihood_; }
+    /// Log density, up to a constant, of what sweeps leave as it is: log_joint() with the likelihood raised to the power.
+    double log_target() const { return log_joint_ - (1 - factors_.power()) * log_likelihood_; }
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, state_, factors_.weights()}; }
     Factors& factors() { return factors_; }
     Factors const& factors() const { return factors_; }

@@ -38,6 +38,7 @@ constexpr char const* mode_name = "mode.csv";
 constexpr char const* map_name = "map.json";
 constexpr char const* factors_name = "variational.csv";
 constexpr char const* climb_name = "vi.json";
+constexpr char const* exchange_name = "exchange.json";
 
 std::string chain_name(std::size_t number) { return fmt::format("chain_{}.csv", number); }
 
@@ -52,7 +53,7 @@ std::optional<std::size_t> chain_number(std::string const& name) {
 
 bool is_ours(std::string const& name) {
     return name == "config.json" || name == "summary.csv" || name == "predictions.csv" || name == mode_name || name == map_name ||
-           name == factors_name || name == climb_name || chain_number(name) || name.starts_with(".bam-");
+           name == factors_name || name == climb_name || name == exchange_name || chain_number(name) || name.starts_with(".bam-");
 }
 
 std::vector<std::string> names_in(fs::path const& folder) {
@@ -182,6 +183,10 @@ Report write_run(Fit::Parts const& parts, fs::path const& folder, bool force) {
         } else {
             write_summary_csv(folder / "summary.csv", parts.rows);
         }
+        if (parts.run.exchange) {
+            write_file(folder / exchange_name, to_json(*parts.run.exchange, parts.config.run_hash()));
+            written.insert(exchange_name);
+        }
         if (parts.program)
             write_predictions_csv(folder / "predictions.csv", *parts.program->compiled.layout(diagnostics), parts.run.predictions);
         for (std::string const& name : names_in(folder))
@@ -304,6 +309,11 @@ std::shared_ptr<Fit::Parts const> read_run(fs::path const& folder) {
     throw_if_error(sources, diagnostics);
     parts->config = std::move(*config);
     parts->run = std::move(*run);
+    if (fs::exists(folder / exchange_name, error)) {
+        std::uint32_t const exchange = read_into(*sources, folder / exchange_name);
+        parts->run.exchange = read_exchange((*sources)[exchange].text, parts->config.run_hash(), exchange, diagnostics);
+        throw_if_error(sources, diagnostics);
+    }
     if (fs::exists(folder / "predictions.csv", error)) {
         auto predictions = read_predictions((*sources)[read_into(*sources, folder / "predictions.csv")].text, parts->config);
         if (!predictions) refuse(531, "predictions.csv is not as bam writes it", {"fit again, or take the file away"}, exit_data);

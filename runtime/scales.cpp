@@ -16,7 +16,7 @@ double square(double x) { return x * x; }
 /// Of the sd at the start. Below it the density is taken to have no bound; half the digits of a precision are gone there.
 constexpr double smallest_sd = 1e-6;
 
-/// Cells that count and their squared residuals, weighted by the rest of their precision.
+/// Cells that count and their squared residuals, weighted by the rest of their precision; both times the power of their statement.
 struct Statistics {
     double n = 0;
     double squares = 0;
@@ -25,8 +25,10 @@ struct Statistics {
 Statistics statistics(ScaleLayout const& scale, Factors const& factors, std::size_t entry) {
     Statistics sums;
     for (ScaleUse const& use : scale.uses) {
-        sums.n += factors.counts(use)[entry];
-        sums.squares += factors.squares(use)[entry];
+        double const power = factors.power(use.factor);
+        if (power == 0) continue;  // squares may be infinite there
+        sums.n += power * factors.counts(use)[entry];
+        sums.squares += power * factors.squares(use)[entry];
     }
     return sums;
 }

@@ -86,7 +86,9 @@ Verdict judge(std::vector<SummaryRow> const& rows, Run const& run, RunLength con
 /// "verdict: " and its sentences, a line each; advice as lines of "next: ".
 std::string to_text(Verdict const& verdict);
 
-/// {"verdict": {...}, "summary": [{"variable": ..., "mean": ..., ...}]} of all rows; null where undefined.
-std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict, std::vector<double> const& linear_response = {});
+/// {"verdict": {...}, "summary": [{"variable": ..., "mean": ..., ...}], "exchange": {...}} of all rows; null where undefined. "exchange" as
+/// in exchange.json, where replicas exchanged.
+std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict, std::vector<double> const& linear_response = {},
+                         std::optional<Exchange> const& exchange = {});
 
 }  // namespace bam

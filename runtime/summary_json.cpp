@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "exchange_json.hpp"
 #include "fit.hpp"
 #include "summary.hpp"
 
@@ -60,14 +61,16 @@ Json to_json(Verdict const& verdict) {
 
 }  // namespace
 
-std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict, std::vector<double> const& linear_response) {
+std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict, std::vector<double> const& linear_response,
+                         std::optional<Exchange> const& exchange) {
     Json summary = Json::array();
     for (std::size_t k = 0; k < rows.size(); ++k) {
         summary.push_back(to_json(rows[k]));
         if (!linear_response.empty())
             summary.back()["linear_response_sd"] = k < linear_response.size() ? number(linear_response[k]) : Json(nullptr);
     }
-    Json const json{{"verdict", to_json(verdict)}, {"summary", std::move(summary)}};
+    Json json{{"verdict", to_json(verdict)}, {"summary", std::move(summary)}};
+    if (exchange) json["exchange"] = exchange_json(*exchange);
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

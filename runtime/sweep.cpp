@@ -96,6 +96,7 @@ class SweepSampler : public BlockSampler {
         std::size_t const n = chunk.last_cell - chunk.first_cell;
         for (ReadoutPlan const& readout : plan_.readouts) {
             double const precision = factors_.common_precision(readout.factor);
+            if (precision == 0) continue;
             for (ReadoutRow const& row : readout.rows) {
                 for (std::size_t p = 0; p < pairs_.size(); ++p) {
                     add_product(row.states[pairs_[p].i], row.states[pairs_[p].j], precision, information(p) + chunk.first_cell, n);

@@ -166,6 +166,8 @@ void Judge::say_chains() {
     if (!interrupted.empty())
         say(fmt::format("Interrupted: chain {}. The last {} of each chain are used.", fmt::format("{}", fmt::join(interrupted, ", ")),
                         counted(v.draws, "draw")));
+    if (run_.exchange)
+        for (std::string& sentence : sentences_of(*run_.exchange)) say(std::move(sentence));
     if (v.chains == 1) say("There is one chain: its halves are compared, and a mode it never met goes unseen.");
 }
 
@@ -190,7 +192,10 @@ void Judge::advise() {
     if (v.draws < fewest_draws && v.judged > 0) return say_next("more draws, `--num-samples 1000`");
     if (!v.not_finite.empty()) say_next("give a proper prior in place of `flat()`, or a tighter one");
     if (has_climbing) say_next(fmt::format("a longer way to the posterior, `--num-warmup {}`", warmup));
-    if (has_modes) say_next("other starts, another `--seed` and more `--chains`: they show how often chains end in a worse mode");
+    if (has_modes && run_.exchange && run_.exchange->is_while_sampling)
+        say_next("more replicas, `--rungs`, of which one finds its way to the best mode");
+    else if (has_modes)
+        say_next("replicas that exchange to the end, `--tempering`: the worse mode then has the weight that it has in the posterior");
     if (!v.stuck.empty()) say_next(fmt::format("look at the prior of {} and at the data that bear on it", first_few({v.stuck.front()})));
     if (has_climbing || has_modes || (v.rhat_count == 0 && v.ess_count == 0)) return;
     std::size_t const samples = has_rhat_and_ess_ ? needed_samples() : 0;

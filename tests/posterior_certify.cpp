@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "certificate.hpp"
 #include "certify.hpp"
 #include "geweke.hpp"
 #include "sbc.hpp"
@@ -68,6 +69,45 @@ TEST_CASE("verify: every study passes - with a check of every block - scale and 
             CHECK(check.count >= 4);
         }
     }
+}
+
+// At power 0 what is left is the prior, at which a chain walks as far as that is wide.
+TEST_CASE("verify: every study passes at powers of the likelihood") {
+    std::size_t tried = 0;
+    for (Case const& which : cases) {
+        CAPTURE(which.model);
+        auto const study = study_of(which);
+        if (std::any_of(study->problem.augmented.begin(), study->problem.augmented.end(), [](auto const& cells) { return !cells.empty(); }))
+            continue;  // outputs that are drawn have no power
+        for (double const power : {0.3, 0.0}) {
+            CAPTURE(power);
+            for (Check const& check : certify(study->problem, 1, power))
+                CHECK_MESSAGE(check.passed, check.name << " " << check.of << " " << check.worst);
+            ++tried;
+        }
+    }
+    CHECK(tried >= 30);
+}
+
+TEST_CASE("verify: a power that a conditional does not see is found") {
+    auto const study = study_of({"attention", "small"});
+    Replica replica(study->problem, 3, 1, {});
+    replica.start(0);
+    State const start = replica.state();
+    auto const difference = [&](double asked, double drawn) {
+        double sum = 0;
+        for (double const z : {0.0, 2.0}) {
+            replica.set_state(start);
+            replica.set_power(drawn);
+            ChosenNormals chosen(std::vector<double>(6, z));
+            replica.draw_block(0, chosen);
+            replica.set_power(asked);
+            sum += (z == 0 ? 1 : -1) * (replica.log_target() + 0.5 * chosen.squares());
+        }
+        return std::abs(sum);
+    };
+    CHECK(difference(0.5, 0.5) < 1e-9);
+    CHECK(difference(0.5, 1.0) > 0.01);
 }
 
 TEST_CASE("verify: a dropped offset is found") {

@@ -140,9 +140,8 @@ void compare_means(std::string const& what, QuantitySummary const& ours, Referen
 }
 
 /// sigma, loglik, a[t] and mu[sequence, step, output] of an attention model.
-void check_attention(std::string const& name) {
+void check_attention(std::string const& name, Fitted const& fitted, Compare const& compare) {
     CAPTURE(name);
-    Fitted const fitted = fit("attention_" + name, "attention_" + name, 400000, 20);
     std::size_t compared = 0;
     for (auto const& row : rows_of("attention_" + name + "_reference.csv")) {
         Reference const theirs{std::stod(row[1]), std::stod(row[2]), std::stod(row[3]), 0, 0, false};
@@ -171,6 +170,27 @@ void check_attention(std::string const& name) {
         CHECK(compared == before + 1);
     }
     CHECK(compared > 100);
+}
+
+void check_attention(std::string const& name) { check_attention(name, fit("attention_" + name, "attention_" + name, 400000, 20), compare); }
+
+/// As users run it: 4 x (1000 + 1000).
+void check_attention_by_default(std::string const& name) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        CAPTURE(seed);
+        Fitted fitted;
+        fitted.study = study_file(folder / ("attention_" + name + ".bam"), text_of(folder / ("attention_" + name + ".csv")));
+        ChainOptions options;
+        options.seed = seed;
+        fitted.run = run_chains(fitted.study->problem, options, {}, {});
+        fitted.draws = fitted.run.chains.front().log_joint.size();
+        check_attention(name, fitted, [](std::string const& what, QuantitySummary const& ours, Reference const& theirs) {
+            CAPTURE(what);
+            CHECK(ours.rhat <= 1.01);
+            CHECK(std::abs(ours.mean - theirs.mean) < 5 * std::hypot(ours.mcse_mean, theirs.mcse));  // of some 150 and five seeds
+            CHECK(std::abs(ours.sd - theirs.sd) < 5 * ours.mcse_sd + 0.03 * theirs.sd);
+        });
+    }
 }
 
 struct Published {
@@ -279,3 +299,5 @@ TEST_CASE("reference: attention on simulated data by the variational backend and
 
 TEST_CASE("reference: attention on simulated data") { check_attention("small"); }
 TEST_CASE("reference: attention on theophylline") { check_attention("theoph"); }
+TEST_CASE("reference: attention on simulated data by default from any seed") { check_attention_by_default("small"); }
+TEST_CASE("reference: attention on theophylline by default from any seed") { check_attention_by_default("theoph"); }

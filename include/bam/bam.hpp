@@ -104,6 +104,13 @@ enum class Init {
     Map,        ///< not of Backend::Map: at the highest mode that ascents from dispersed starts find
 };
 
+/// Replicas of a chain at powers of the likelihood that exchange their places: the lower the power, the lower what parts the modes.
+enum class ReplicaExchange {
+    Start,     ///< before the warmup, where a mean multiplies blocks: there may be several modes
+    Off,       ///< not at all; short runs compete for the start instead
+    AllAlong,  ///< before the warmup and from then on to the end
+};
+
 struct FitOptions {
     Backend backend = Backend::Gibbs;
     std::size_t chains = 4;
@@ -117,7 +124,10 @@ struct FitOptions {
     std::uint64_t seed = 1;
     std::size_t threads = 0;  ///< 0: as many as the machine has. The draws do not depend on it
     Init init = Init::Dispersed;
-    std::size_t starts = 8;          ///< short runs that compete for the start of each chain, where there may be several modes
+    std::size_t starts = 8;  ///< short runs that compete for the start of each chain, where there may be several modes
+    ReplicaExchange exchange = ReplicaExchange::Start;
+    std::size_t rungs = 0;           ///< replicas of a chain that exchange, at least 2; 0: 12, and while sampling as many as it takes
+    bool evidence = false;           ///< the log evidence: replicas exchange all along, down to the prior
     bool by_rows = false;            ///< Gaussian blocks a row at a time
     bool by_orbits = true;           ///< moves along what the likelihood cannot see
     std::size_t refresh = 100;       ///< iterations between two reports of progress; only written to the files
@@ -129,6 +139,13 @@ struct FitOptions {
     /// It is looked at after fixed numbers of draws, so that threads and time change nothing.
     std::string until = {};
     std::size_t max_draws = 10000;  ///< of each chain, with `until`
+};
+
+/// The log evidence log p(y), of outputs in the units of the model, with Monte Carlo standard errors; by two estimates from the same draws,
+/// which should agree.
+struct Evidence {
+    double stepping_stones = 0, stepping_stones_error = 0;
+    double thermodynamic = 0, thermodynamic_error = 0;
 };
 
 /// Iterations count from 1 over warmup and sampling; chains from 1. Of Backend::Variational an iteration is a pass, and the chain is 1.
@@ -272,12 +289,15 @@ class Fit {
     /// Whether to believe the draws, and what to do next.
     std::string verdict() const;
     std::vector<std::string> const& notes() const;
+    /// Of FitOptions::evidence; nothing if the run was stopped before there was one.
+    std::optional<Evidence> evidence() const;
     /// Verdict and summary.
     std::string json() const;
 
-    /// Writes chain_1.csv (Stan's format), ..., of Backend::Map mode.csv and map.json, of Backend::Variational variational.csv and vi.json,
-    /// and summary.csv, predictions.csv, config.json; each is there whole or not at all, and a folder without its config.json is no run.
-    /// The files of an earlier run are replaced; into a folder with other files it writes only with `force`. Returns warnings.
+    /// Writes chain_1.csv (Stan's format), ..., exchange.json where replicas exchanged, of Backend::Map mode.csv and map.json, of
+    /// Backend::Variational variational.csv and vi.json, and summary.csv, predictions.csv, config.json; each is there whole or not at all,
+    /// and a folder without its config.json is no run. The files of an earlier run are replaced; into a folder with other files it writes
+    /// only with `force`. Returns warnings.
     Report write(std::filesystem::path const& folder, bool force = false) const;
     /// Throws Error if write would refuse the folder: known before the run, not after it.
     static void check_folder(std::filesystem::path const& folder, bool force = false);

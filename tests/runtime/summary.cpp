@@ -210,7 +210,7 @@ TEST_CASE("verdict: a chain in a worse mode is told from one that is still on it
     CHECK(says(verdict, "Chain 2 was still on its way: its log joint is on average 55."));
     CHECK(says(verdict, "Chain 3 sits in a worse mode: its log joint is on average "));
     CHECK(says(verdict, "next: a longer way to the posterior, `--num-warmup 2000`"));
-    CHECK(says(verdict, "another `--seed` and more `--chains`"));
+    CHECK(says(verdict, "`--tempering`"));
 }
 
 TEST_CASE("verdict: nothing that varies is nothing to doubt") {

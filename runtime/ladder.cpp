@@ -1,0 +1,135 @@
+#include "ladder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "each_chain.hpp"
+
+namespace bam {
+namespace {
+
+/// The height of a power is logarithmic above this one and linear below: rungs are placed evenly in it.
+constexpr double smallest_power = 1e-6;
+double to_height(double power) { return std::log1p(power / smallest_power); }
+double from_height(double height) { return smallest_power * std::expm1(height); }
+
+/// No two rungs may coincide, though all exchanges between them were taken.
+constexpr double least_refusal = 1e-3;
+
+/// The replicas of a chain have random numbers of their own; those of the chain itself have none of these bits.
+std::uint64_t stream_of(std::uint64_t chain, std::uint64_t replica) { return chain | (replica + 1) << 32; }
+constexpr std::uint64_t exchange_block = std::uint64_t{1} << 60;
+
+}  // namespace
+
+std::vector<double> first_powers(std::size_t rungs, double lowest) {
+    bool const ends_at_prior = lowest == 0;
+    double const last = ends_at_prior ? 1e-5 : lowest;
+    std::size_t const steps = rungs - (ends_at_prior ? 2 : 1);
+    std::vector<double> powers{1};
+    for (std::size_t k = 1; k <= steps; ++k) powers.push_back(std::pow(last, static_cast<double>(k) / static_cast<double>(steps)));
+    if (ends_at_prior) powers.push_back(0);
+    return powers;
+}
+
+std::vector<double> even_powers(std::vector<double> const& powers, std::vector<double> const& refusals, std::size_t rungs) {
+    std::vector<double> barrier{0};
+    for (double const refusal : refusals) barrier.push_back(barrier.back() + std::max(refusal, least_refusal));
+    std::vector<double> placed{powers.front()};
+    std::size_t k = 0;
+    for (std::size_t r = 1; r + 1 < rungs; ++r) {
+        double const wanted = barrier.back() * static_cast<double>(r) / static_cast<double>(rungs - 1);
+        while (barrier[k + 1] < wanted) ++k;
+        double const share = (wanted - barrier[k]) / (barrier[k + 1] - barrier[k]);
+        placed.push_back(from_height((1 - share) * to_height(powers[k]) + share * to_height(powers[k + 1])));
+    }
+    placed.push_back(powers.back());
+    return placed;
+}
+
+Ladder::Ladder(Problem const& problem, LadderOptions const& options)
+    : problem_(problem), options_(options), powers_(first_powers(options.rungs, options.lowest)), at_(options.rungs) {
+    std::iota(at_.begin(), at_.end(), std::size_t{0});
+    while (replicas_.size() < options.rungs) replicas_.push_back(new_replica());
+    for (std::size_t r = 0; r < options.rungs; ++r) replicas_[r]->set_power(powers_[r]);
+    forget();
+}
+
+std::unique_ptr<Replica> Ladder::new_replica() {
+    return std::make_unique<Replica>(problem_, options_.seed, stream_of(options_.chain, made_++), options_.sweep);
+}
+
+void Ladder::start(bool as_wide) {
+    for (auto& replica : replicas_) replica->start(0, as_wide);
+}
+
+void Ladder::start(State const& state) {
+    for (auto& replica : replicas_) replica->set_state(state);
+}
+
+void Ladder::step(std::uint64_t index) {
+    if (options_.threads > 1) {
+        each_chain(replicas_.size(), options_.threads, [&](std::size_t r, std::stop_token const&) { replicas_[r]->sweep(index); });
+    } else {
+        for (auto& replica : replicas_) replica->sweep(index);
+    }
+    exchange(index);
+}
+
+void Ladder::exchange(std::uint64_t index) {
+    Stream stream(options_.seed, stream_of(options_.chain, 0), index, exchange_block);
+    for (std::size_t r = index % 2; r + 1 < powers_.size(); r += 2) {
+        double const gain = at(r + 1).log_likelihood() - at(r).log_likelihood();
+        double const taken = std::isnan(gain) ? 0 : std::min(1.0, std::exp((powers_[r] - powers_[r + 1]) * gain));
+        refused_[r] += 1 - taken;
+        tried_[r] += 1;
+        if (!(stream.uniform() < taken)) continue;
+        std::swap(at_[r], at_[r + 1]);
+        for (std::size_t const rung : {r, r + 1}) replicas_[at_[rung]]->set_power(powers_[rung]);
+    }
+    Way& last = ways_[at_.back()];
+    if (last == Way::Down) last = Way::Up;
+    Way& first = ways_[at_.front()];
+    if (first == Way::Up) ++round_trips_;
+    first = Way::Down;
+}
+
+std::vector<double> Ladder::refusals() const {
+    std::vector<double> shares;
+    for (std::size_t r = 0; r < refused_.size(); ++r) shares.push_back(tried_[r] > 0 ? refused_[r] / tried_[r] : 0);
+    return shares;
+}
+
+void Ladder::place(std::size_t rungs) {
+    std::vector<double> const powers = even_powers(powers_, refusals(), rungs);
+    // Replicas stay in their order. Of too many some go, evenly; a new one begins where the one at the next power above is.
+    std::vector<std::unique_ptr<Replica>> kept;
+    std::size_t const before = powers_.size();
+    std::size_t last = before;
+    for (std::size_t r = 0; r < rungs; ++r) {
+        std::size_t const from = r * (before - 1) / (rungs - 1);
+        if (from != last) {
+            kept.push_back(std::move(replicas_[at_[from]]));
+        } else {
+            kept.push_back(new_replica());
+            kept.back()->set_state(kept[r - 1]->state());
+        }
+        last = from;
+    }
+    replicas_ = std::move(kept);
+    powers_ = powers;
+    at_.resize(rungs);
+    std::iota(at_.begin(), at_.end(), std::size_t{0});
+    for (std::size_t r = 0; r < rungs; ++r) replicas_[r]->set_power(powers_[r]);
+    forget();
+}
+
+void Ladder::forget() {
+    refused_.assign(powers_.size() - 1, 0.0);
+    tried_.assign(powers_.size() - 1, 0.0);
+    ways_.assign(powers_.size(), Way::Unknown);
+    round_trips_ = 0;
+}
+
+}  // namespace bam

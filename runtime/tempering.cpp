@@ -1,0 +1,106 @@
+// Codes of this file:
+//   BAM0548  a log evidence that there is not, or replicas that cannot be exchanged
+#include "tempering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "simulation.hpp"
+#include "words.hpp"
+
+namespace bam {
+namespace {
+
+constexpr std::size_t start_rungs = 12;
+constexpr std::size_t fewest_rungs = 3, most_adapted_rungs = 64;
+/// Above where product modes melt in what was tried (tests/bench_modes.cpp); the barrier to the prior is half as long again.
+constexpr double usual_lowest = 0.05;
+/// With improper priors, the least power may not be far below 1, or there is nothing to exchange.
+constexpr double most_lowest = 0.5;
+
+/// Missing cells that later means look back at are parameters: a power of their statements is not proper.
+bool draws_outputs(Problem const& problem) {
+    return std::any_of(problem.augmented.begin(), problem.augmented.end(), [](std::vector<bool> const& cells) { return !cells.empty(); });
+}
+
+double observed_cells(Problem const& problem) {
+    double cells = 0;
+    for (std::size_t f = 0; f < problem.plan.layout.factors.size(); ++f) {
+        FactorLayout const& factor = problem.plan.layout.factors[f];
+        if (!factor.is_observation) continue;
+        Variable const& target = problem.plan.layout.variables[factor.target];
+        cells += problem.masks[f].empty() ? static_cast<double>(target.components * problem.bound.grid.size(target.extent))
+                                          : static_cast<double>(std::count(problem.masks[f].begin(), problem.masks[f].end(), 1.0));
+    }
+    return cells;
+}
+
+/// Numbers under improper priors, at most.
+double flat_entries(Problem const& problem) {
+    double entries = 0;
+    std::vector<std::string> const flat = find_flat(problem);
+    for (Variable const& variable : problem.plan.layout.variables)
+        if (std::find(flat.begin(), flat.end(), variable.name) != flat.end())
+            entries += static_cast<double>(variable.components * problem.bound.grid.size(variable.extent));
+    return entries;
+}
+
+}  // namespace
+
+std::size_t rungs_for(double barrier) {
+    return std::clamp(static_cast<std::size_t>(std::ceil(2.5 * barrier)) + 1, fewest_rungs, most_adapted_rungs);
+}
+
+std::size_t Tempering::first_rungs() const { return rungs > 0 ? rungs : start_rungs; }
+
+std::size_t Tempering::most_rungs() const {
+    if (!finds_start && !is_while_sampling) return 0;
+    return rungs > 0 || !is_while_sampling ? first_rungs() : most_adapted_rungs;
+}
+
+Tempering tempering_of(Problem const& problem, ChainOptions const& options) {
+    Tempering tempering;
+    if (draws_outputs(problem) || (options.exchange == ReplicaExchange::Off && !options.evidence)) return tempering;
+    tempering.is_while_sampling = options.exchange == ReplicaExchange::AllAlong || options.evidence;
+    tempering.finds_start = options.ascent_passes == 0 && (tempering.is_while_sampling || problem.plan.is_multilinear);
+    tempering.rungs = options.rungs;
+    if (options.evidence) return tempering;  // down to the prior
+    // p numbers under flat priors, integrated out, leave sd^p beside the sd^-(power n) of n cells.
+    double const flat = flat_entries(problem);
+    double const needed = flat > 0 ? (flat + 2) / observed_cells(problem) : 0;
+    tempering.lowest = std::max(usual_lowest, needed);
+    if (tempering.lowest > most_lowest) return {};
+    return tempering;
+}
+
+std::optional<Diagnostic> refuse_tempering(Problem const& problem, ChainOptions const& options) {
+    if (!options.evidence && options.exchange != ReplicaExchange::AllAlong) return std::nullopt;
+    std::string const what = options.evidence ? "there is no log evidence" : "replicas cannot be exchanged";
+    Layout const& layout = problem.plan.layout;
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        if (problem.augmented[k].empty()) continue;
+        Variable const& output = layout.variables[problem.plan.lagged_outputs[k].variable];
+        return Diagnostic{548,
+                          Severity::Error,
+                          fmt::format("{}: cells of `{}` are missing that a later mean looks back at", what, output.name),
+                          {{output.span, "they are drawn as parameters"}},
+                          {"fill them in, or begin after them", options.evidence ? "or leave out --evidence" : "or leave out --tempering"}};
+    }
+    // Without evidence improper priors do no harm where there are cells enough.
+    if (!options.evidence && tempering_of(problem, options).is_while_sampling) return std::nullopt;
+    std::vector<std::string> const flat = find_flat(problem);
+    if (flat.empty()) return std::nullopt;
+    std::string const why = options.evidence ? "an improper prior has no integral, so p(y) has none"
+                                             : "with so few cells no posterior is left at lower powers of the likelihood";
+    Diagnostic diagnostic{548, Severity::Error, fmt::format("{}: {}", what, why), {}, {}};
+    for (Variable const& variable : layout.variables)
+        if (std::find(flat.begin(), flat.end(), variable.name) != flat.end())
+            diagnostic.labels.push_back({variable.span, "its prior is improper"});
+    diagnostic.notes = {fmt::format("give {} a proper prior{}", first_few(flat), options.evidence ? "; how wide it is counts" : ""),
+                        options.evidence ? "or leave out --evidence" : "or leave out --tempering"};
+    return diagnostic;
+}
+
+}  // namespace bam
