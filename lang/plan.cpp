@@ -387,6 +387,13 @@ Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry>
     Plan plan;
     plan.layout = laid_out.layout;
     for (Conditional const& conditional : derivation.blocks) plan.blocks.push_back(planner.block(conditional));
+    for (std::size_t b = 0; b < plan.blocks.size(); ++b) {
+        if (!derivation.blocks[b].drawn_with) continue;
+        plan.blocks[b].is_drawn_with_block = true;
+        for (std::size_t other = 0; other < plan.blocks.size(); ++other)
+            if (derivation.blocks[other].block == *derivation.blocks[b].drawn_with)
+                plan.blocks[other].choices.push_back(plan.blocks[b].variable);
+    }
     for (std::uint32_t f = 0; f < model.factors.size(); ++f) {
         plan.residuals.push_back(planner.residual(f));
         plan.means.push_back(model.factors[f].is_observation ? planner.mean(f) : TermPlan{});

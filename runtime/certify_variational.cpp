@@ -55,6 +55,7 @@ class VariationalCertifier {
 
     /// Solving with a matrix loses about as many digits as the logarithm of its condition.
     double tolerance_of(Posterior const& posterior, std::size_t b) const {
+        if (variable(b).is_categorical) return tolerance;  // no matrix is solved with
         Covariances const& covariances = posterior.covariances[problem_.plan.blocks[b].variable];
         double worst = 1;
         std::size_t systems = 0;

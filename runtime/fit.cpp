@@ -3,6 +3,7 @@
 //   BAM0490  a posterior without a mode: its density grows without bound
 //   BAM0489  outputs that are fitted exactly: their spread goes to 0
 //   BAM0492  a mode over local scales
+//   BAM0493  a mode over choices
 //   BAM0506  a quantity that the run does not have
 //   BAM0508  a run that needs more memory than there is
 //   BAM0515  a model of which the variational backend has no expectations
@@ -20,6 +21,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assignments.hpp"
 #include "chains.hpp"
 #include "linear_response.hpp"
 #include "maximise.hpp"
@@ -162,6 +164,20 @@ void refuse_local_scales(Prepared::Parts const& prepared) {
     }
 }
 
+/// The highest point over the choices and the rest is that of the one best choice: none of the others counts.
+void refuse_choices(Prepared::Parts const& prepared) {
+    for (Variable const& variable : prepared.table->problem.plan.layout.variables) {
+        if (!variable.is_categorical) continue;
+        Diagnostic diagnostic{493,
+                              Severity::Error,
+                              "the mode of a model with categorical parameters is not found",
+                              {{variable.span, "at a mode everything is chosen for certain, however unsure it is"}},
+                              {"`--backend vi` and `--backend gibbs` average over what is chosen",
+                               fmt::format("or say what is chosen: `{} fixed ...`", variable.name)}};
+        throw Error(make_report(prepared.program->sources, {std::move(diagnostic)}), exit_data);
+    }
+}
+
 /// Calls work; what it throws that is the model's or the table's fault becomes an Error.
 template <class Work>
 auto or_explain(Prepared::Parts const& prepared, Work work) {
@@ -241,6 +257,7 @@ void summarize(Fit::Parts& parts) {
         if (parts.mode)
             for (SummaryRow& row : parts.rows) row.quantity = only_value(row.quantity.mean);
         parts.verdict = parts.mode ? judge(*parts.mode) : parts.climb ? judge(*parts.climb) : judge(parts.rows, run, length);
+        for (std::string& sentence : say_assignments(parts.rows)) parts.verdict.sentences.push_back(std::move(sentence));
         if (!parts.climb) return;
         parts.verdict.draws = common_draws(run);
         for (SummaryRow& row : parts.rows) {
@@ -285,6 +302,7 @@ AscentOptions to_ascent_options(FitOptions const& options) {
 /// The mode as a run of one chain with one draw, and what is kept of the way to it.
 void run_map(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, std::stop_token const& stop) {
     Problem const& problem = prepared.table->problem;
+    refuse_choices(prepared);
     refuse_local_scales(prepared);
     auto const begin = std::chrono::steady_clock::now();
     Maximum const maximum = or_explain(prepared, [&] { return maximise(problem, to_ascent_options(options), stop); });
@@ -373,6 +391,7 @@ void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOpti
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop) {
     check_learnt(prepared);
+    if (options.init == Init::Map) refuse_choices(prepared);
     // What was left to the program is said in the record of the run.
     options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));

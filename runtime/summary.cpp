@@ -63,7 +63,7 @@ QuantitySummary undefined() {
 
 void fill(SummaryRow& row, ChainDraws const& draws) {
     row.quantity = draws.draws == 0 ? undefined() : summarize(draws);
-    row.condition = draws.draws == 0 ? Condition::Bad : condition_of(draws, row.quantity);
+    row.condition = draws.draws == 0 ? Condition::Bad : row.is_nearly_certain() ? Condition::Good : condition_of(draws, row.quantity);
 }
 
 }  // namespace

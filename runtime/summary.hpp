@@ -25,10 +25,15 @@ enum class Condition : std::uint8_t {
 };
 char const* word(Condition condition);
 
+/// Of a choice: a probability so near to 0 or 1 that chains need not agree on how often the rare happens.
+inline constexpr double rare_choice = 0.05;
+
 struct SummaryRow {
     DrawColumn column;
     QuantitySummary quantity;
     Condition condition = Condition::Good;
+    /// Not judged.
+    bool is_nearly_certain() const { return column.choice > 0 && (quantity.mean < rare_choice || quantity.mean > 1 - rare_choice); }
 };
 
 /// A row per column, and at the end `log_joint` and `log_likelihood`. Of chains of different lengths the last draws are used, as many as

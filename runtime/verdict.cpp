@@ -76,6 +76,7 @@ class Judge {
 };
 
 void Judge::weigh(SummaryRow const& row) {
+    if (row.is_nearly_certain()) return;
     std::string const name = label_name(row.column);
     QuantitySummary const& q = row.quantity;
     if (row.condition == Condition::NotFinite) return verdict_.not_finite.push_back(name);
