@@ -193,10 +193,14 @@ class Explainer {
         }
         if (conditional.drawn_with) {
             std::string const& block = model_.symbols[*conditional.drawn_with].name;
-            line(1, fmt::format("drawn with {} integrated out, and {} next: m its prior mean, Q its prior precision,", block, block));
-            line(1, fmt::format("L m = r what the rest says of it"));
+            line(
+                1,
+                fmt::format(
+                    "drawn with {0} integrated out, and {0} next:  L, r of {0} without its prior;  Q its prior precision, m its prior mean",
+                    block));
             line(1, fmt::format(
-                        "p[{0}] = weight[{0}] exp((r + Q m)' inv(L + Q) (r + Q m) / 2 - m' Q m / 2) at m of {0}, divided by its sum", dim));
+                        "p[{0}] = weight[{0}] exp((r + Q m)' inv(L + Q) (r + Q m) / 2 - m' Q m / 2) with the m of {0}, divided by its sum",
+                        dim));
             return cost(conditional);
         }
         line(1, "L = sum w J J',  r = - sum w J e");

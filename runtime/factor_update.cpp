@@ -140,7 +140,8 @@ GaussianFactors::Step GaussianFactors::step_choice(std::vector<std::uint32_t> co
     Eigen::VectorXd const logits = precision * old - 0.5 * slope(group, index) - 0.5 * precision.diagonal();
     Eigen::VectorXd p(d);
     for (Eigen::Index k = 0; k < d; ++k) p(k) = logits(k) + log_weights[entry(k)];
-    p = (p.array() - p.maxCoeff()).exp();
+    double const most = p.maxCoeff();
+    for (double& x : p) x = std::exp(x - most);  // exactly 0 where the weight is
     p /= p.sum();
     Step step;
     for (Eigen::Index k = 0; k < d; ++k) {

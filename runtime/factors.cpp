@@ -114,7 +114,7 @@ double Factors::log_choices(std::size_t f) const {
     double sum = 0;
     for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t, std::size_t) {
         std::size_t const entry = c * size + i;
-        if (i >= first && mask(f, c, i) > 0 && values[entry] > 0) sum += values[entry] * std::log(factor.weights[c]);
+        if (i >= first && values[entry] > 0 && mask(f, c, i) > 0) sum += values[entry] * log_weights_[factor.target][entry];
     });
     return sum;
 }
