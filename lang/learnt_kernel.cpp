@@ -40,7 +40,7 @@ class LearntKernel {
         std::vector<double> weights;  // [decay][kernel]
         for (std::size_t j = 0; j < bank->decays.size(); ++j)
             for (std::size_t k = 0; k < kernels_.size(); ++k) weights.push_back(bank->weights[k * bank->decays.size() + j]);
-        Term const all = literal({bank_dim, dim_}, {bank->decays.size(), kernels_.size()}, std::move(weights));
+        Term const all = fixed({bank_dim, dim_}, {bank->decays.size(), kernels_.size()}, std::move(weights));
         bool const is_ggd = kernels_.front().form == PositionKernel::Form::Ggd;
         report(is_ggd ? "_scale" : "_r1", &PositionKernel::first);
         report(is_ggd ? "_shape" : "_r2", &PositionKernel::second);
@@ -56,6 +56,20 @@ class LearntKernel {
         Axes axes;
         for (DimId const dim : dims) axes.push_back({dim, 0});
         return model_.terms.leaf(Op::Literal, model_.literals.size() - 1, axes);
+    }
+
+    /// The same by a name.
+    Term fixed(std::vector<DimId> const& dims, std::vector<std::size_t> shape, std::vector<double> values) {
+        Symbol symbol;
+        symbol.kind = SymbolKind::Fixed;
+        symbol.name = free_name(workspace_, model_.symbols[stated_.symbol].name + "_centres");
+        symbol.span = stated_.distribution->span;
+        symbol.dims = dims;
+        symbol.literal = static_cast<std::uint32_t>(model_.literals.size());
+        model_.literals.push_back({dims, std::move(shape), std::move(values)});
+        auto const id = static_cast<SymbolId>(model_.symbols.size());
+        model_.symbols.push_back(std::move(symbol));
+        return model_.terms.leaf(Op::Param, id, model_.axes_of(id));
     }
 
     /// The kernels as a dim, and the parameter that is 1 at one of them.

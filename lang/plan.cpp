@@ -418,7 +418,9 @@ Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry>
             return factor.interval.is_bounded() && (factor.target == symmetry.first || factor.target == symmetry.second);
         });
     }
-    plan.is_multilinear = multiplies_blocks(model, derivation);
+    bool const has_choices = std::any_of(derivation.blocks.begin(), derivation.blocks.end(),
+                                         [&](Conditional const& conditional) { return model.choice_of(conditional.block).has_value(); });
+    plan.is_multilinear = multiplies_blocks(model, derivation) || has_choices;  // other choices are other modes
     return plan;
 }
 

@@ -93,6 +93,7 @@ class Responses {
         if (!recorder_.columns()[column].is_identified) return {};
         Recorder::Source const source = recorder_.source(column);
         if (source.term == nullptr && layout.variables[source.variable].learnt_from) return {};
+        if (source.term == nullptr && layout.variables[source.variable].is_categorical) return {};  // its sd follows from its probability
         if (source.term == nullptr && layout.variables[source.variable].kind == VariableKind::Scale) {
             for (std::size_t s = 0; s < layout.scales.size(); ++s) {
                 if (layout.scales[s].variable == source.variable && layout.scales[s].locals.empty()) return {Kind::Scale, s, source.offset};
