@@ -25,15 +25,14 @@ enum class Condition : std::uint8_t {
 };
 char const* word(Condition condition);
 
-/// Of a choice: a probability so near to 0 or 1 that chains need not agree on how often the rare happens.
+/// Share of draws that may differ from the rest so that chains need not agree on how often: of a choice that is nearly sure.
 inline constexpr double rare_choice = 0.05;
 
 struct SummaryRow {
     DrawColumn column;
     QuantitySummary quantity;
     Condition condition = Condition::Good;
-    /// Not judged.
-    bool is_nearly_certain() const { return column.choice > 0 && (quantity.mean < rare_choice || quantity.mean > 1 - rare_choice); }
+    bool is_nearly_certain = false;  ///< all draws but a few are the same, in a run with choices: not judged
 };
 
 /// A row per column, and at the end `log_joint` and `log_likelihood`. Of chains of different lengths the last draws are used, as many as

@@ -171,7 +171,7 @@ TEST_CASE("verdict: choices that are nearly certain are not judged and those tha
     Run run = run_of(1000, {0, 0, 0, 0});
     run.columns[2] = {"z", {1, 1}, {"S 1", "a"}, true, true, 2};
     for (std::size_t chain = 0; chain < 4; ++chain)
-        for (std::size_t draw = 0; draw < 1000; ++draw) run.chains[chain].values[draw * 3 + 2] = chain == 2 && draw < 20 ? 0 : 1;
+        for (std::size_t draw = 0; draw < 1000; ++draw) run.chains[chain].values[draw * 3 + 2] = chain == 2 && draw < 40 ? 0 : 1;
     auto rows = summarize(run);
     CHECK(rows[2].condition == Condition::Good);
     CHECK(judge(rows, run, {500, 1000, 1}).is_converged);
