@@ -165,15 +165,18 @@ void refuse_local_scales(Prepared::Parts const& prepared) {
 }
 
 /// The highest point over the choices and the rest is that of the one best choice: none of the others counts.
-void refuse_choices(Prepared::Parts const& prepared) {
+void refuse_choices(Prepared::Parts const& prepared, FitOptions const& options) {
+    bool const is_start = options.backend != Backend::Map;
     for (Variable const& variable : prepared.table->problem.plan.layout.variables) {
         if (!variable.is_categorical) continue;
         Diagnostic diagnostic{493,
                               Severity::Error,
                               "the mode of a model with categorical parameters is not found",
                               {{variable.span, "at a mode everything is chosen for certain, however unsure it is"}},
-                              {"`--backend vi` and `--backend gibbs` average over what is chosen",
-                               fmt::format("or say what is chosen: `{} fixed ...`", variable.name)}};
+                              {is_start ? "leave out `--init map`: other starts need no mode"
+                                        : "`--backend vi` and `--backend gibbs` average over what is chosen",
+                               variable.is_local ? "or take the weights of one kernel, such as `normal(ggd_weights(...), ...)`"
+                                                 : fmt::format("or say what is chosen: `{} fixed ...`", variable.name)}};
         throw Error(make_report(prepared.program->sources, {std::move(diagnostic)}), exit_data);
     }
 }
@@ -302,7 +305,6 @@ AscentOptions to_ascent_options(FitOptions const& options) {
 /// The mode as a run of one chain with one draw, and what is kept of the way to it.
 void run_map(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, std::stop_token const& stop) {
     Problem const& problem = prepared.table->problem;
-    refuse_choices(prepared);
     refuse_local_scales(prepared);
     auto const begin = std::chrono::steady_clock::now();
     Maximum const maximum = or_explain(prepared, [&] { return maximise(problem, to_ascent_options(options), stop); });
@@ -391,7 +393,7 @@ void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOpti
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop) {
     check_learnt(prepared);
-    if (options.init == Init::Map) refuse_choices(prepared);
+    if (options.backend == Backend::Map || options.init == Init::Map) refuse_choices(prepared, options);
     // What was left to the program is said in the record of the run.
     options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));
