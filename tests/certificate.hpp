@@ -41,6 +41,10 @@ class ChosenNormals : public NormalSource {
         ++next_;
         auto chosen = static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
         double const most = logits[chosen];
+        choices_.emplace_back();
+        double sum = 0;
+        for (double const logit : logits) sum += std::exp(logit - most);
+        for (double const logit : logits) choices_.back().push_back(std::exp(logit - most) / sum);
         if (z != 0) chosen = static_cast<std::size_t>(1000 * std::abs(z)) % logits.size();
         if (!std::isfinite(logits[chosen]))
             chosen = static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
@@ -56,9 +60,12 @@ class ChosenNormals : public NormalSource {
     }
     /// Those that were drawn from, in their order.
     std::vector<TruncatedNormal> const& densities() const { return densities_; }
+    /// The probabilities of what was chosen among, in the order of the choices.
+    std::vector<std::vector<double>> const& choices() const { return choices_; }
 
   private:
     std::vector<TruncatedNormal> densities_;
+    std::vector<std::vector<double>> choices_;
     std::vector<double> squares_;
     std::vector<double> values_;
     std::size_t next_ = 0;
