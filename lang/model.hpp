@@ -43,9 +43,10 @@ struct Symbol {
     std::size_t first_step = 0;            ///< of a parameter over time: entries below have no value (`a[t > 0]`)
     std::optional<std::uint32_t> literal;  ///< of Fixed
     std::optional<double> learnt_from;     ///< of a Block or a Scale that is one number, without a spread: where its search starts
-    std::optional<SymbolId> local_of;      ///< of a Scale that makes a distribution out of normals: whose entries have one each
-    std::optional<Term> term;              ///< of Definition
-    Axes order;  ///< of Definition: the free axes of `term` as they are read: sequence, time, row, column. Not sorted
+    std::optional<SymbolId>
+        local_of;  ///< of a Scale that makes a distribution out of normals: whose entries have one each; of a choice among kernels: whose
+    std::optional<Term> term;  ///< of Definition
+    Axes order;                ///< of Definition: the free axes of `term` as they are read: sequence, time, row, column. Not sorted
     bool is_report = false;
 };
 

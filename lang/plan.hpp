@@ -302,7 +302,7 @@ struct Plan {
     std::vector<ReportPlan> reports;
     std::vector<OrbitPlan> orbits;
     std::vector<LaggedOutput> lagged_outputs;
-    bool is_multilinear = false;  ///< some mean multiplies two blocks: there may be several modes
+    bool is_multilinear = false;  ///< some mean multiplies two blocks, or something is chosen: there may be several modes
 };
 
 // ---------------------------------------------------------------- expectations
