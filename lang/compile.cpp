@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "effective.hpp"
+#include "exchangeable.hpp"
 #include "format.hpp"
 #include "grammar.hpp"
 #include "layout.hpp"
@@ -147,6 +148,7 @@ Outline Compiled::outline() const {
             if (conditional.block == id) outline.variables.back().method = method_of(model, conditional);
     }
     if (auto note = note_of(model, parts_->symmetries)) outline.notes.push_back(std::move(*note));
+    for (Diagnostic& note : exchangeable_choices(model)) outline.notes.push_back(std::move(note));
     return outline;
 }
 

@@ -57,6 +57,8 @@ struct Conditional {
     std::vector<Contribution> contributions;  ///< of Sweep: the priors only
     std::vector<SweptState> states;           ///< of Sweep
     std::vector<Readout> readouts;            ///< of Sweep
+    std::optional<SymbolId> drawn_with;       ///< of a choice that only the prior mean of another block reads: that block, which is
+                                              ///< integrated out when the choice is drawn, and drawn next
 };
 
 /// variance | rest of a scale: the factors of whose spread it is a part.

@@ -24,6 +24,7 @@ constexpr double least_log =
 constexpr double slowest_rate = 1e-6;  ///< over all lags
 constexpr double fastest_rate = 35;    ///< a decay of 1e-15
 constexpr double largest_log = 50;     ///< of a term relative to the kernel, so that no trial step overflows
+constexpr double ridge = 1e-9;         ///< of the weights of a shared bank: its terms are much alike
 constexpr double promising = 10;       ///< reweighting makes errors smaller by less than this
 
 /// Solves (a + damping diag(a)) x = b by Cholesky, in place; false if it is not positive definite. a: [n, n], row by row.
@@ -318,7 +319,68 @@ DecayBank without_repeats(DecayBank bank) {
     return result;
 }
 
+/// Lags at which a fit is made: all of the first, later ones ever more sparsely.
+std::vector<std::size_t> sparse_lags(std::size_t last) {
+    std::vector<std::size_t> lags;
+    for (std::size_t lag = 0; lag < last;) {
+        lags.push_back(lag);
+        lag = std::max(lag + 1, lag < dense_lags ? 0 : static_cast<std::size_t>(std::ceil(static_cast<double>(lag) * spacing)));
+    }
+    lags.push_back(last);
+    return lags;
+}
+
+/// Weights of fixed decays for one kernel.
+Vector shared_weights(PositionKernel const& kernel, Vector const& decays, std::vector<std::size_t> const& lags) {
+    std::size_t const n = decays.size();
+    Vector matrix(n * n);
+    Vector weights(n);
+    Vector terms(n);
+    for (std::size_t const lag : lags) {
+        double const wanted = std::exp(kernel.log_at(static_cast<double>(lag)));
+        for (std::size_t j = 0; j < n; ++j) terms[j] = std::pow(decays[j], static_cast<double>(lag));
+        for (std::size_t i = 0; i < n; ++i) {
+            weights[i] += terms[i] * wanted;
+            for (std::size_t j = 0; j <= i; ++j) matrix[i * n + j] += terms[i] * terms[j];
+        }
+    }
+    return solve(std::move(matrix), ridge, weights) ? weights : Vector(n);
+}
+
 }  // namespace
+
+DecayBank fit_shared_bank(std::vector<PositionKernel> const& kernels, std::size_t terms, std::size_t lags) {
+    double low = std::numeric_limits<double>::infinity();
+    double high = 0;
+    auto const last = static_cast<double>(lags);
+    for (PositionKernel const& kernel : kernels) {
+        high = std::max(high, -kernel.log_at(1));
+        low = std::min(low, lags > 1 ? kernel.log_at(last - 1) - kernel.log_at(last) : -kernel.log_at(1));
+    }
+    low = std::max(low, slowest_rate / last);
+    high = std::min(2 * high, fastest_rate);
+    DecayBank bank;
+    for (std::size_t j = 0; j < terms; ++j) {
+        double const share = terms == 1 ? 0.5 : static_cast<double>(j) / static_cast<double>(terms - 1);
+        bank.decays.push_back(std::exp(-std::exp(std::log(low) + share * (std::log(high) - std::log(low)))));
+    }
+    for (PositionKernel const& kernel : kernels) {
+        Vector const weights = shared_weights(kernel, bank.decays, sparse_lags(lags));
+        for (std::size_t lag = 0; lag <= lags; ++lag) {
+            double sum = -std::exp(kernel.log_at(static_cast<double>(lag)));
+            for (std::size_t j = 0; j < terms; ++j) sum += weights[j] * std::pow(bank.decays[j], static_cast<double>(lag));
+            bank.error = std::max(bank.error, std::abs(sum));
+        }
+        bank.weights.insert(bank.weights.end(), weights.begin(), weights.end());
+    }
+    return bank;
+}
+
+std::optional<DecayBank> find_shared_bank(std::vector<PositionKernel> const& kernels, double tolerance, std::size_t lags) {
+    for (std::size_t terms = 1; terms <= most_decays; ++terms)
+        if (DecayBank bank = fit_shared_bank(kernels, terms, lags); bank.error <= tolerance) return bank;
+    return std::nullopt;
+}
 
 double PositionKernel::log_at(double lag) const {
     return form == Form::Ggd ? -std::pow(lag / first, second) : -first * std::log1p(second * lag);

@@ -22,11 +22,11 @@ struct PositionKernel {
     double log_at(double lag) const;
 };
 
-/// Slowest term first. All decays are in (0, 1), all weights above 0.
+/// Slowest term first. All decays are in (0, 1). Of one kernel all weights are above 0.
 struct DecayBank {
     std::vector<double> decays;   ///< b_j
-    std::vector<double> weights;  ///< w_j
-    double error = 0;             ///< the largest |sum_j w_j b_j^d / g(d) - 1| over d = 0..lags
+    std::vector<double> weights;  ///< w_j; of a bank that several kernels share, [kernel][j]
+    double error = 0;             ///< the largest |sum_j w_j b_j^d / g(d) - 1| over d = 0..lags; of a shared bank |sum_j w_j b_j^d - g(d)|
 };
 
 inline constexpr std::size_t most_decays = 32;  ///< a fit of more is lost in rounding
@@ -38,5 +38,10 @@ DecayBank fit_decay_bank(PositionKernel const& kernel, std::size_t terms, std::s
 
 /// The smallest bank whose error is at most `tolerance`; nothing if most_decays are too few.
 std::optional<DecayBank> find_decay_bank(PositionKernel const& kernel, double tolerance, std::size_t lags);
+
+/// A bank for several kernels: the same decays, weights of its own for each. Rates are evenly spaced in their logarithm from the slowest to
+/// the fastest fall of any of them; weights are least squares of the error relative to g(0) = 1.
+DecayBank fit_shared_bank(std::vector<PositionKernel> const& kernels, std::size_t terms, std::size_t lags);
+std::optional<DecayBank> find_shared_bank(std::vector<PositionKernel> const& kernels, double tolerance, std::size_t lags);
 
 }  // namespace bam

@@ -9,6 +9,8 @@
 //   BAM0206  a parameter that looks back more than one step
 //   BAM0207  a parameter that is learnt through a covariance
 //   BAM0219  an interval of entries that are drawn together
+//   BAM0220  a choice at every step that a recurrence carries on, or that the next step looks back at
+//   BAM0221  choices that are not independent given the rest
 // A parameter inside a function is refused before: BAM0213, value.cpp.
 #include <fmt/core.h>
 
@@ -28,6 +30,7 @@ class Deriver {
         Derivation derivation;
         for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol)
             if (model_.symbols[symbol].kind == SymbolKind::Block) derivation.blocks.push_back(block(symbol));
+        for (Conditional& conditional : derivation.blocks) conditional.drawn_with = drawn_with(conditional, derivation.blocks);
         for (SymbolId const symbol : scales_in_order()) derivation.scales.push_back(scale(symbol));
         if (std::any_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(before), diagnostics_.end(),
                         [](Diagnostic const& d) { return d.severity == Severity::Error; })) {
@@ -74,6 +77,7 @@ class Deriver {
             joint(conditional, factors);
         }
         refuse_intervals(conditional);
+        refuse_choices(conditional);
         return conditional;
     }
 
@@ -97,6 +101,53 @@ class Deriver {
             is_path ? fmt::format("leave out `{}`", to_text(truncated->interval).substr(1))
                     : fmt::format("leave out `{}`, or give each entry a parameter of its own", to_text(truncated->interval).substr(1)));
         diagnostics_.push_back(std::move(d));
+    }
+
+    /// A choice has a draw where all it can be is tried, the others held fixed.
+    void refuse_choices(Conditional const& conditional) {
+        auto const choice = model_.choice_of(conditional.block);
+        if (!choice) return;
+        Symbol const& symbol = model_.symbols[conditional.block];
+        if (conditional.method != Method::Joint) {
+            bool const is_path = conditional.method == Method::Markov;
+            Diagnostic d{
+                220, Severity::Error, fmt::format("the choices of {} at different steps depend on one another", symbol.name), {}, {}};
+            d.labels.push_back(
+                {symbol.span, is_path ? "a mean looks back at the step before" : "a recurrence carries it on to later steps"});
+            d.notes.push_back(
+                fmt::format("let it be chosen once for all steps: leave `{}` out of its dims", model_.dims[*model_.time].name));
+            if (!is_path) d.notes.emplace_back("or let it stand outside of the recurrence");
+            diagnostics_.push_back(std::move(d));
+            return;
+        }
+        auto const shared = std::find_if(conditional.joint.begin(), conditional.joint.end(),
+                                         [&](DimId dim) { return dim != *choice && model_.dims[dim].size.value_or(2) > 1; });
+        if (shared == conditional.joint.end()) return;
+        Diagnostic d{221, Severity::Error, fmt::format("the choices of {} depend on one another", symbol.name), {}, {}};
+        d.labels.push_back({symbol.span, fmt::format("those of several `{}` stand in one mean together", model_.dims[*shared].name)});
+        d.notes.push_back(fmt::format("give each `{}` a parameter of its own", model_.dims[*shared].name));
+        diagnostics_.push_back(std::move(d));
+    }
+
+    /// The block whose prior mean alone reads a choice, if both have an entry each of the same sequences and steps.
+    std::optional<SymbolId> drawn_with(Conditional const& conditional, std::vector<Conditional> const& blocks) const {
+        if (!model_.choice_of(conditional.block)) return std::nullopt;
+        std::optional<SymbolId> target;
+        for (Contribution const& contribution : conditional.contributions) {
+            if (contribution.is_prior) continue;
+            Factor const& factor = model_.factors[contribution.factor];
+            if (factor.is_observation || (target && *target != factor.target)) return std::nullopt;
+            target = factor.target;
+        }
+        auto const other = std::find_if(blocks.begin(), blocks.end(), [&](Conditional const& c) { return target == c.block; });
+        if (other == blocks.end() || other->method != Method::Joint) return std::nullopt;
+        bool const reads_itself = std::any_of(other->contributions.begin(), other->contributions.end(), [&](Contribution const& c) {
+            return !c.is_prior && model_.factors[c.factor].target == other->block;
+        });
+        auto const agrees_on = [&](std::optional<DimId> dim) {
+            return model_.is_over(conditional.block, dim) == model_.is_over(other->block, dim);
+        };
+        return !reads_itself && agrees_on(model_.sequence) && agrees_on(model_.time) ? target : std::nullopt;
     }
 
     bool has_degree_one(SymbolId symbol, std::uint32_t f) {
@@ -235,13 +286,15 @@ class Deriver {
             diagnostics_.push_back(std::move(d));
             return;
         }
+        auto const choice = model_.choice_of(symbol);
         for (DimId dim : model_.symbols[symbol].dims) {
             if (model_.dims[dim].role == Role::Time && conditional.method == Method::Markov) continue;
             bool const is_batch =
                 model_.dims[dim].role != Role::Labelled ||
-                std::all_of(conditional.contributions.begin(), conditional.contributions.end(), [&](Contribution const& c) {
-                    return is_diagonal_in(c.covariates, dim) && is_diagonal_in(c.lagged, dim) && !is_correlated(c.factor, dim);
-                });
+                (dim != choice &&
+                 std::all_of(conditional.contributions.begin(), conditional.contributions.end(), [&](Contribution const& c) {
+                     return is_diagonal_in(c.covariates, dim) && is_diagonal_in(c.lagged, dim) && !is_correlated(c.factor, dim);
+                 }));
             (is_batch ? conditional.batch : conditional.joint).push_back(dim);
         }
     }

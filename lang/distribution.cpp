@@ -81,6 +81,8 @@ class Reading {
         if (call_.text == "horseshoe") return horseshoe();
         if (call_.text == "laplace_position") return laplace_position();
         if (call_.text == "uniform_position") return uniform_position();
+        if (call_.text == "categorical") return categorical();
+        if (call_.text == "ggd_position" || call_.text == "power_position") return learnt_kernel();
         if (call_.text == "learn") return learn();
         for (ScaleFamilyRow const& row : scale_families()) {
             if (call_.text == row.name) return of_scale(row);
@@ -116,6 +118,9 @@ class Reading {
         for (ScaleFamilyRow const& row : scale_families()) names.emplace_back(row.name);
         names.emplace_back("laplace_position");
         names.emplace_back("uniform_position");
+        names.emplace_back("ggd_position");
+        names.emplace_back("power_position");
+        names.emplace_back("categorical");
         names.emplace_back("learn");
         return names;
     }
@@ -299,6 +304,18 @@ class Reading {
         return result;
     }
 
+    /// One entry of the last dim is 1, the others are 0.
+    std::optional<Distribution> categorical() {
+        Distribution result;
+        result.family = Family::Categorical;
+        result.span = call_.span;
+        if (call_.args.empty()) return result;
+        auto const args = arguments({"weights"});
+        if (!args) return std::nullopt;
+        result.weights = (*args)[0];
+        return result;
+    }
+
     /// A number of the priors that --learn-hyper learns, and that is held otherwise.
     std::optional<Distribution> learn() {
         auto const args = arguments({"start"});
@@ -319,6 +336,18 @@ class Reading {
         auto const scale = positive(*(*args)[0]);
         if (!scale) return std::nullopt;
         return centred_at(std::exp(-1 / *scale), *(*args)[1]);
+    }
+
+    /// Weights of a bank about those of a kernel of which only is known which it may be.
+    std::optional<Distribution> learnt_kernel() {
+        auto const prior = kernel_prior_of(workspace_, call_);
+        if (!prior) return std::nullopt;
+        Distribution result;
+        result.span = call_.span;
+        result.kernels = prior->request;
+        result.scale = prior->sd;
+        result.scale_span = prior->sd->span;
+        return result;
     }
 
     /// A decay centred where nothing is forgotten.
@@ -357,6 +386,8 @@ namespace {
 std::string refusal(Distribution const& distribution, std::string const& name) {
     if (distribution.is_of_scale()) return "a scale is above 0 as it is, and drawn from all that is there";
     if (distribution.family == Family::Learn) return "learn() is a number, not a distribution";
+    if (distribution.family == Family::Categorical) return "categorical chooses between 0 and 1 as it is";
+    if (distribution.kernels) return fmt::format("the mean of {} is learnt", name);
     if (distribution.local) return fmt::format("{} is made of normals of many widths, whose shares in an interval would not cancel", name);
     if (distribution.family == Family::Normal && distribution.spread == SpreadKind::Covariance)
         return "entries with a covariance are drawn together";

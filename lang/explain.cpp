@@ -17,7 +17,7 @@ class Explainer {
     std::string block(Conditional const& conditional) {
         text_.clear();
         switch (conditional.method) {
-            case Method::Joint: joint(conditional); break;
+            case Method::Joint: model_.choice_of(conditional.block) ? choice(conditional) : joint(conditional); break;
             case Method::Markov: markov(conditional); break;
             case Method::Sweep: sweep(conditional); break;
         }
@@ -171,6 +171,40 @@ class Explainer {
         }
         line(1, "L = prior precision + sum w J J'");
         line(1, "L m = prior precision * prior mean - sum w J e");
+        cost(conditional);
+    }
+
+    void choice(Conditional const& conditional) {
+        std::string const& name = model_.symbols[conditional.block].name;
+        std::string const& dim = model_.dims[*model_.choice_of(conditional.block)].name;
+        std::string const how = conditional.batch.empty() ? "" : fmt::format(", each [{}] apart", dims(conditional.batch));
+        line(0, fmt::format("{} | rest  ~  categorical(p): 1 at one {}, 0 at the others{}", notation_.declaration(conditional.block), dim,
+                            how));
+        for (Contribution const& c : conditional.contributions) {
+            if (!c.is_prior) {
+                contribution(c, name);
+                continue;
+            }
+            Factor const& factor = model_.factors[c.factor];
+            bool const is_even = model_.terms[*factor.weights].op == Op::Constant;
+            line(1, fmt::format("prior{}: weight[{}] = {}", to_text(model_, factor.region), dim,
+                                is_even ? "1" : notation_.text(*factor.weights)));
+            where();
+        }
+        if (conditional.drawn_with) {
+            std::string const& block = model_.symbols[*conditional.drawn_with].name;
+            line(
+                1,
+                fmt::format(
+                    "drawn with {0} integrated out, and {0} next:  L, r of {0} without its prior;  Q its prior precision, m its prior mean",
+                    block));
+            line(1, fmt::format(
+                        "p[{0}] = weight[{0}] exp((r + Q m)' inv(L + Q) (r + Q m) / 2 - m' Q m / 2) with the m of {0}, divided by its sum",
+                        dim));
+            return cost(conditional);
+        }
+        line(1, "L = sum w J J',  r = - sum w J e");
+        line(1, fmt::format("p[{0}] = weight[{0}] exp(r[{0}] - L[{0},{0}] / 2), divided by its sum", dim));
         cost(conditional);
     }
 

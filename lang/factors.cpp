@@ -10,6 +10,8 @@
 //   BAM0135  missing cells that nothing predicts
 //   BAM0136  data that are their own mean
 //   BAM0159  the interval of what is no prior of a mean
+//   BAM0160  weights that are no list of numbers, some of them above 0
+//   BAM0161  a categorical parameter without a dim to choose along
 //   BAM0218  an interval of a prior whose mean or spread is not known
 #include <fmt/format.h>
 
@@ -82,7 +84,7 @@ class Observing {
         has_failed_ = has_failed_ || !is_data;
         if (!is_data || !distribution) return;
         bool const is_horseshoe = !distribution->mean && distribution->local;
-        if (distribution->family != Distribution::Family::Normal || is_horseshoe) {
+        if (distribution->family != Distribution::Family::Normal || is_horseshoe || distribution->kernels) {
             workspace_.error(120, s.rhs.span, "an observation is normal, student_t or laplace", "its mean is what the model says",
                              {"the outputs of a model are normal, student_t or laplace, in the units of the table section"});
             return;
@@ -165,6 +167,10 @@ class Building {
         Term const target = terms.leaf(is_observation_ ? Op::Data : Op::Param, stated_.symbol, model_.axes_of(stated_.symbol));
         if (distribution.family == Distribution::Family::Flat || distribution.family == Distribution::Family::Learn) {
             factor.mean = terms.zero();
+        } else if (distribution.family == Distribution::Family::Categorical) {
+            factor.mean = terms.zero();
+            factor.weights = read_weights(distribution);
+            if (!factor.weights) return std::nullopt;
         } else {
             auto const mean = read_mean(distribution, target);
             auto const spread = read_spread(distribution);
@@ -227,10 +233,44 @@ class Building {
         return shape;
     }
 
+    // ---- weights ----
+
+    std::optional<Term> read_weights(Distribution const& distribution) {
+        std::vector<DimId> const dims = workspace_.labelled_dims(stated_.symbol);
+        if (dims.empty() || rest_.empty() || rest_.back() != dims.back()) {
+            Diagnostic& d = workspace_.error(161, stated_.statement->lhs.span,
+                                             dims.empty() ? fmt::format("`{}` has no dim along which one entry is chosen", symbol_.name)
+                                                          : fmt::format("one of all `{}` is chosen, so the prior of one alone says nothing",
+                                                                        model_.dims[dims.back()].name));
+            d.labels.push_back({distribution.span, "1 at one entry of the last dim, 0 at the others"});
+            d.notes.emplace_back(dims.empty()
+                                     ? "declare it over a dim of what there is to choose from: `dims { group = 2 }` and `z[seq, group]`"
+                                     : "say the weights of all: `categorical([0.9, 0.1])`");
+            return std::nullopt;
+        }
+        if (!distribution.weights) return model_.terms.one();
+        Expr const& expr = *distribution.weights;
+        if (!is_list(expr)) {
+            workspace_.error(160, expr.span, "weights are a list of numbers", "",
+                             {fmt::format("one for each `{}`, as in `categorical([0.7, 0.3])`; without a list all weigh the same",
+                                          model_.dims[dims.back()].name)});
+            return std::nullopt;
+        }
+        auto const term = literal_of(workspace_, expr, {dims.back()});
+        if (!term) return std::nullopt;
+        std::vector<double> const& values = model_.literals[model_.terms[*term].payload].values;
+        bool const is_good = std::all_of(values.begin(), values.end(), [](double value) { return value >= 0; });
+        if (is_good && std::any_of(values.begin(), values.end(), [](double value) { return value > 0; })) return term;
+        workspace_.error(160, expr.span, is_good ? "all weights are 0" : "a weight below 0", "",
+                         {"weights are 0 or more; their sum need not be 1"});
+        return std::nullopt;
+    }
+
     // ---- mean ----
 
     std::optional<Term> read_mean(Distribution const& distribution, Term target) {
         if (distribution.mean_value) return model_.terms.constant(*distribution.mean_value);
+        if (distribution.kernels) return mean_of_learnt_kernel(workspace_, stated_);
         Expr const& expr = *distribution.mean;
         if (is_list(expr)) return literal_of(workspace_, expr, rest_);
         Value const value = lower(workspace_, expr);
@@ -450,8 +490,7 @@ void add_factors(Workspace& workspace) {
     for (PriorStatement const& stated : workspace.priors) {
         bool const is_scale = model.symbols[stated.symbol].kind == SymbolKind::Scale;
         if (!stated.distribution || stated.distribution->is_of_scale()) continue;
-        bool const is_free =
-            stated.distribution->family == Distribution::Family::Flat || stated.distribution->family == Distribution::Family::Learn;
+        bool const is_free = stated.distribution->family != Distribution::Family::Normal && !stated.distribution->is_of_scale();
         if (is_scale && stated.distribution->interval.is_bounded()) {
             Diagnostic& d = workspace.error(159, stated.distribution->interval_span,
                                             fmt::format("`{}` is a spread, and has no interval", model.symbols[stated.symbol].name),

@@ -3,6 +3,7 @@
 //   BAM0131  a prior whose family does not fit the use
 //   BAM0132  a scale used in two ways
 //   BAM0133  a spread of another shape or sign
+//   BAM0162  a parameter that is categorical and something else
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,6 +83,9 @@ class Kinds {
             settle_df(symbol, own, df->second);
             return;
         }
+        PriorStatement const* const categorical = find_family([](Distribution const& d) { return d.family == Family::Categorical; });
+        PriorStatement const* const other = find_family([](Distribution const& d) { return d.family != Family::Categorical; });
+        if (categorical && (other || !uses.empty())) return refuse_categorical(symbol, *categorical, other, uses);
         if (of_scale && normal) return refuse_mixture(symbol, *of_scale, *normal);
         if (normal && !uses.empty()) return refuse_normal(symbol, *normal, uses.front());
         if (!of_scale && uses.empty()) return;  // a block
@@ -157,6 +161,22 @@ class Kinds {
                                          "this is for a coefficient");
         d.labels.push_back({of_scale.statement->rhs.span, "this is for a scale"});
         if (!normal.is_own && of_scale.is_own) d.notes.push_back(hint(fitting(spread_of(*of_scale.distribution))));
+    }
+
+    void refuse_categorical(SymbolId symbol, PriorStatement const& categorical, PriorStatement const* other,
+                            std::vector<SpreadUse> const& uses) {
+        if (other) {
+            Diagnostic& d = workspace_.error(162, other->statement->rhs.span, fmt::format("`{}` has priors of two sorts", name(symbol)),
+                                             "a number of its own for each entry");
+            d.labels.push_back({categorical.statement->rhs.span, "1 at one entry, 0 at the others"});
+            d.notes.push_back(fmt::format("make it categorical as a whole, or not at all: `{} ~ ...`", name(symbol)));
+            return;
+        }
+        Diagnostic& d = workspace_.error(
+            162, uses.front().argument_span,
+            fmt::format("`{}` is categorical, so it cannot be {}", name(symbol), in_words(uses.front().spread)), "it is 0 at most entries");
+        d.labels.push_back({categorical.statement->rhs.span, "1 at one entry, 0 at the others"});
+        d.notes.emplace_back("it may stand in a mean, where it picks one of several: `z' * mu`");
     }
 
     void refuse_normal(SymbolId symbol, PriorStatement const& normal, SpreadUse const& use) {

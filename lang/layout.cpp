@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -108,6 +109,7 @@ class LayoutBuilder {
         variable.first_step = symbol.first_step;
         variable.may_be_missing = symbol.may_be_missing;
         variable.learnt_from = symbol.learnt_from;
+        variable.is_categorical = model_.choice_of(id).has_value();
         variable.is_local = symbol.local_of.has_value();
         variable.is_kept = !symbol.local_of || model_.symbols[*symbol.local_of].kind != SymbolKind::Data;
         variable.span = symbol.span;
@@ -140,7 +142,21 @@ class LayoutBuilder {
         result.interval = factor.interval;
         result.span = factor.span;
         for (SpreadPart const& part : factor.spread) result.spread.push_back(spread_of(part, factor.target));
+        if (factor.is_categorical()) result.weights = weights_of(factor);
         layout_.factors.push_back(std::move(result));
+    }
+
+    /// The shares of what is chosen from, for every component of the target.
+    std::vector<double> weights_of(Factor const& factor) const {
+        std::vector<DimId> const dims = numbering_.labelled(factor.target);
+        std::size_t const count = numbering_.size(dims.back());
+        Node const& node = model_.terms[*factor.weights];
+        std::vector<double> shares(count, 1.0);
+        if (node.op == Op::Literal) shares = model_.literals[node.payload].values;
+        double const sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+        std::vector<double> result;
+        for (Entry const& entry : numbering_.entries(dims, 0)) result.push_back(shares[entry.at({dims.back(), 0})] / sum);
+        return result;
     }
 
     SpreadLayout spread_of(SpreadPart const& part, SymbolId target) const {

@@ -19,15 +19,20 @@ using tree::ExprKind;
 using tree::Statement;
 
 struct ListFunction {
+    enum class Gives : std::uint8_t { Decays, Weights, Prior };  ///< a prior of weights is no list, but has the same arguments
     char const* name;
     std::optional<PositionKernel::Form> kernel;  ///< none: ALiBi
-    bool is_weights = false;
+    Gives gives = Gives::Decays;
 };
+using Gives = ListFunction::Gives;
 
-constexpr std::array list_functions{
-    ListFunction{"ggd_decays", PositionKernel::Form::Ggd, false}, ListFunction{"ggd_weights", PositionKernel::Form::Ggd, true},
-    ListFunction{"power_decays", PositionKernel::Form::Power, false}, ListFunction{"power_weights", PositionKernel::Form::Power, true},
-    ListFunction{"alibi_decays", std::nullopt, false}};
+constexpr std::array list_functions{ListFunction{"ggd_decays", PositionKernel::Form::Ggd, Gives::Decays},
+                                    ListFunction{"ggd_weights", PositionKernel::Form::Ggd, Gives::Weights},
+                                    ListFunction{"ggd_position", PositionKernel::Form::Ggd, Gives::Prior},
+                                    ListFunction{"power_decays", PositionKernel::Form::Power, Gives::Decays},
+                                    ListFunction{"power_weights", PositionKernel::Form::Power, Gives::Weights},
+                                    ListFunction{"power_position", PositionKernel::Form::Power, Gives::Prior},
+                                    ListFunction{"alibi_decays", std::nullopt, Gives::Decays}};
 
 ListFunction const* find_function(Expr const& expr) {
     if (expr.kind != ExprKind::Call) return nullptr;
@@ -37,22 +42,25 @@ ListFunction const* find_function(Expr const& expr) {
 }
 
 constexpr double usual_tolerance = 1e-3;
-constexpr double smallest_tolerance = 1e-4;  ///< below it a fit may end in rounding
+constexpr double usual_shared_tolerance = 0.01;  ///< of a bank for several kernels
+constexpr double smallest_tolerance = 1e-4;      ///< below it a fit may end in rounding
 constexpr std::size_t usual_lags = 512;
 constexpr std::size_t most_lags = 10000;
 
 struct Argument {
     char const* name;
     std::optional<double> usual;  ///< none: it must be said
+    bool is_spread = false;       ///< and not a number
 };
 
 std::vector<Argument> arguments_of(ListFunction const& function) {
     if (!function.kernel) return {};
     bool const is_ggd = *function.kernel == PositionKernel::Form::Ggd;
-    return {{is_ggd ? "scale" : "r1", {}},
-            {is_ggd ? "shape" : "r2", {}},
-            {"tolerance", usual_tolerance},
-            {"lags", static_cast<double>(usual_lags)}};
+    std::vector<Argument> arguments{{is_ggd ? "scale" : "r1", {}}, {is_ggd ? "shape" : "r2", {}}};
+    if (function.gives == Gives::Prior) arguments.push_back({"sd", {}, true});
+    arguments.push_back({"tolerance", usual_tolerance});
+    arguments.push_back({"lags", static_cast<double>(usual_lags)});
+    return arguments;
 }
 
 /// Reads the arguments of one call.
@@ -64,9 +72,12 @@ class Request {
     std::optional<BankRequest> run() {
         if (!sort() || !read()) return std::nullopt;
         BankRequest request;
-        request.kernel = {*function_.kernel, numbers_[0], numbers_[1]};
-        request.tolerance = numbers_[2];
-        request.lags = static_cast<std::size_t>(numbers_[3]);
+        for (double const first : numbers_[0])
+            for (double const second : numbers_[1]) request.kernels.push_back({*function_.kernel, first, second});
+        std::size_t const count = numbers_.size();
+        bool const is_usual = given_[count - 2] == nullptr;
+        request.tolerance = is_usual && request.kernels.size() > 1 ? usual_shared_tolerance : numbers_[count - 2].front();
+        request.lags = static_cast<std::size_t>(numbers_[count - 1].front());
         return request;
     }
 
@@ -90,7 +101,7 @@ class Request {
         std::string list;
         for (std::size_t i = 0; i < known.size(); ++i) {
             is_good = is_good && (given_[i] || known[i].usual);
-            numbers_.push_back(known[i].usual.value_or(0));
+            numbers_.push_back({known[i].usual.value_or(0)});
             list += fmt::format("{}{}{}", i == 0 ? "" : ", ", known[i].name, known[i].usual ? fmt::format(" = {:g}", *known[i].usual) : "");
         }
         if (is_good) return true;
@@ -102,21 +113,47 @@ class Request {
         return false;
     }
 
+    /// Of a prior.
+    Expr const* sd() const { return given_[2]; }
+
   private:
     bool read() {
+        std::vector<Argument> const known = arguments_of(function_);
         for (std::size_t i = 0; i < given_.size(); ++i) {
-            if (!given_[i]) continue;
-            auto const number = number_of(workspace_, *given_[i], fmt::format("an argument of {}", call_.text));
-            if (!number) return false;
-            numbers_[i] = *number;
-            if (!is_in_range(i)) return false;
+            if (!given_[i] || known[i].is_spread) continue;
+            Expr const& given = *given_[i];
+            if (given.kind == ExprKind::List && !(i < 2 && may_be_several(given))) return false;
+            numbers_[i].clear();
+            std::size_t const count = given.kind == ExprKind::List ? given.args.size() : 1;
+            for (std::size_t k = 0; k < count; ++k)
+                if (!read_one(i, given.kind == ExprKind::List ? given.args[k] : given, known[i].name)) return false;
         }
         return true;
     }
 
-    bool is_in_range(std::size_t i) {
-        double const number = numbers_[i];
-        Span const span = given_[i] ? given_[i]->span : call_.span;
+    /// Lists are of what a kernel may be.
+    bool may_be_several(Expr const& given) {
+        if (function_.gives != Gives::Weights && !given.args.empty()) return true;
+        Diagnostic& d = workspace_.error(148, given.span, given.args.empty() ? "a list without numbers" : "weights are those of one kernel",
+                                         given.args.empty() ? "" : "this asks for those of several");
+        if (!given.args.empty())
+            d.notes.push_back(fmt::format("a kernel that is learnt is a prior of its weights: `w[bank] ~ {}_position(...)`",
+                                          *function_.kernel == PositionKernel::Form::Ggd ? "ggd" : "power"));
+        return false;
+    }
+
+    bool read_one(std::size_t i, Expr const& expr, std::string const& name) {
+        auto const number = number_of(workspace_, expr, fmt::format("an argument of {}", call_.text));
+        if (!number || !is_in_range(name, i, *number, expr.span)) return false;
+        if (std::find(numbers_[i].begin(), numbers_[i].end(), *number) != numbers_[i].end()) {
+            workspace_.error(148, expr.span, "a number twice in a list", "each kernel is there once");
+            return false;
+        }
+        numbers_[i].push_back(*number);
+        return true;
+    }
+
+    bool is_in_range(std::string const& name, std::size_t i, double number, Span span) {
         bool const is_shape = i == 1 && *function_.kernel == PositionKernel::Form::Ggd;
         if (is_shape && number > 1) {
             workspace_.error(
@@ -128,12 +165,12 @@ class Request {
             workspace_.error(148, span, fmt::format("an argument of {} must be greater than 0", call_.text));
             return false;
         }
-        if (i == 2 && !(number >= smallest_tolerance && number < 1)) {
+        if (name == "tolerance" && !(number >= smallest_tolerance && number < 1)) {
             workspace_.error(148, span, fmt::format("a tolerance is from {:g} to 1", smallest_tolerance),
                              "the largest relative error of the kernel", {hint(fmt::format("{:g}", usual_tolerance))});
             return false;
         }
-        if (i == 3 && !(number >= 1 && number <= static_cast<double>(most_lags) && number == std::floor(number))) {
+        if (name == "lags" && !(number >= 1 && number <= static_cast<double>(most_lags) && number == std::floor(number))) {
             workspace_.error(148, span, fmt::format("lags are a whole number from 1 to {}", most_lags),
                              "how far back the kernel is to hold", {hint(fmt::format("{}", usual_lags))});
             return false;
@@ -145,52 +182,35 @@ class Request {
     Expr const& call_;
     ListFunction const& function_;
     std::vector<Expr const*> given_;
-    std::vector<double> numbers_;
+    std::vector<std::vector<double>> numbers_;  ///< of each argument; several of what a kernel may be
 };
 
-std::string to_text(PositionKernel const& kernel) {
+std::string to_text(std::vector<PositionKernel> const& kernels) {
+    if (kernels.size() > 1) return fmt::format("all {} kernels", kernels.size());
+    PositionKernel const& kernel = kernels.front();
     bool const is_ggd = kernel.form == PositionKernel::Form::Ggd;
     return fmt::format("{}({:g}, {:g})", is_ggd ? "ggd" : "power", kernel.first, kernel.second);
 }
 
-bool is_one_exponential(PositionKernel const& kernel) { return kernel.form == PositionKernel::Form::Ggd && kernel.second == 1; }
+bool is_one_exponential(BankRequest const& request) {
+    PositionKernel const& kernel = request.kernels.front();
+    return request.kernels.size() == 1 && kernel.form == PositionKernel::Form::Ggd && kernel.second == 1;
+}
+
+DecayBank fit(BankRequest const& request, std::size_t terms) {
+    return request.kernels.size() > 1 ? fit_shared_bank(request.kernels, terms, request.lags)
+                                      : fit_decay_bank(request.kernels.front(), terms, request.lags);
+}
 
 std::string advise_size(Dim const& dim, std::size_t size) { return fmt::format("write `{} = {}` in dims", dim.name, size); }
 
 /// The smallest bank for a request, fitted once.
 std::optional<DecayBank> const& smallest(Workspace& workspace, BankRequest const& request) {
     auto const [it, is_new] = workspace.smallest_banks.try_emplace(request.key());
-    if (is_new) it->second = find_decay_bank(request.kernel, request.tolerance, request.lags);
+    if (is_new)
+        it->second = request.kernels.size() > 1 ? find_shared_bank(request.kernels, request.tolerance, request.lags)
+                                                : find_decay_bank(request.kernels.front(), request.tolerance, request.lags);
     return it->second;
-}
-
-/// A bank of the size of its dim; reports why there is none.
-std::optional<DecayBank> bank_over(Workspace& workspace, Expr const& call, BankRequest const& request, DimId id) {
-    Dim const& dim = workspace.model.dims[id];
-    std::optional<DecayBank> const& least = smallest(workspace, request);
-    auto const refuse = [&](std::string message, std::string note) {
-        Diagnostic& d = workspace.error(149, call.span, std::move(message));
-        d.labels.push_back({dim.span, dim.size ? fmt::format("`{}` has {}", dim.name, *dim.size) : "declared here"});
-        d.notes.push_back(std::move(note));
-        return std::nullopt;
-    };
-    if (!least)
-        return refuse(
-            fmt::format("no bank of up to {} decays is within {:g} of {}", most_decays, request.tolerance, to_text(request.kernel)),
-            "take a larger tolerance or fewer lags");
-    if (!dim.size)
-        return refuse(fmt::format("the size of `{}` is not known here", dim.name),
-                      fmt::format("its labels come from the table: give the bank a dim of its own, `bank = {}`", least->decays.size()));
-    if (*dim.size == least->decays.size()) return *least;
-    if (is_one_exponential(request.kernel)) return refuse(fmt::format("{} is one decay", to_text(request.kernel)), advise_size(dim, 1));
-    if (*dim.size > most_decays) return refuse(fmt::format("a bank has at most {} decays", most_decays), advise_size(dim, most_decays));
-    auto const [it, is_new] = workspace.banks.try_emplace(std::pair(request.key(), *dim.size));
-    if (is_new) it->second = fit_decay_bank(request.kernel, *dim.size, request.lags);
-    DecayBank const& bank = it->second;
-    if (bank.error <= request.tolerance) return bank;
-    return refuse(fmt::format("{} decays are off by {:.2g} of {}, and the tolerance is {:g}", *dim.size, bank.error,
-                              to_text(request.kernel), request.tolerance),
-                  advise_size(dim, least->decays.size()));
 }
 
 /// Calls `visit` on every call of a list function in an expression.
@@ -202,11 +222,50 @@ void each_list_function(Expr const& expr, Visit const& visit) {
 
 }  // namespace
 
-bool is_list(Expr const& expr) { return expr.kind == ExprKind::List || find_function(expr) != nullptr; }
+std::optional<DecayBank> bank_of(Workspace& workspace, Expr const& call, BankRequest const& request, DimId id) {
+    Dim const& dim = workspace.model.dims[id];
+    std::optional<DecayBank> const& least = smallest(workspace, request);
+    auto const refuse = [&](std::string message, std::string note) {
+        Diagnostic& d = workspace.error(149, call.span, std::move(message));
+        d.labels.push_back({dim.span, dim.size ? fmt::format("`{}` has {}", dim.name, *dim.size) : "declared here"});
+        d.notes.push_back(std::move(note));
+        return std::nullopt;
+    };
+    if (!least)
+        return refuse(
+            fmt::format("no bank of up to {} decays is within {:g} of {}", most_decays, request.tolerance, to_text(request.kernels)),
+            "take a larger tolerance or fewer lags");
+    if (!dim.size)
+        return refuse(fmt::format("the size of `{}` is not known here", dim.name),
+                      fmt::format("its labels come from the table: give the bank a dim of its own, `bank = {}`", least->decays.size()));
+    if (*dim.size == least->decays.size()) return *least;
+    if (is_one_exponential(request)) return refuse(fmt::format("{} is one decay", to_text(request.kernels)), advise_size(dim, 1));
+    if (*dim.size > most_decays) return refuse(fmt::format("a bank has at most {} decays", most_decays), advise_size(dim, most_decays));
+    auto const [it, is_new] = workspace.banks.try_emplace(std::pair(request.key(), *dim.size));
+    if (is_new) it->second = fit(request, *dim.size);
+    DecayBank const& bank = it->second;
+    if (bank.error <= request.tolerance) return bank;
+    return refuse(fmt::format("{} decays are off by {:.2g} of {}, and the tolerance is {:g}", *dim.size, bank.error,
+                              to_text(request.kernels), request.tolerance),
+                  advise_size(dim, least->decays.size()));
+}
+
+bool is_list(Expr const& expr) {
+    ListFunction const* const function = find_function(expr);
+    return expr.kind == ExprKind::List || (function && function->gives != Gives::Prior);
+}
+
+std::optional<KernelPrior> kernel_prior_of(Workspace& workspace, Expr const& call) {
+    Request request(workspace, call, *find_function(call));
+    auto const wanted = request.run();
+    if (!wanted) return std::nullopt;
+    return KernelPrior{*wanted, request.sd()};
+}
 
 std::vector<std::string> list_function_names() {
     std::vector<std::string> names;
-    for (ListFunction const& function : list_functions) names.emplace_back(function.name);
+    for (ListFunction const& function : list_functions)
+        if (function.gives != Gives::Prior) names.emplace_back(function.name);
     return names;
 }
 
@@ -215,9 +274,9 @@ std::optional<std::vector<double>> list_of_function(Workspace& workspace, Expr c
     Request request(workspace, call, function);
     if (function.kernel) {
         auto const wanted = request.run();
-        auto const bank = wanted ? bank_over(workspace, call, *wanted, id) : std::nullopt;
+        auto const bank = wanted ? bank_of(workspace, call, *wanted, id) : std::nullopt;
         if (!bank) return std::nullopt;
-        return function.is_weights ? bank->weights : bank->decays;
+        return function.gives == Gives::Weights ? bank->weights : bank->decays;
     }
     if (!request.sort()) return std::nullopt;
     Dim const& dim = workspace.model.dims[id];

@@ -43,9 +43,10 @@ struct Symbol {
     std::size_t first_step = 0;            ///< of a parameter over time: entries below have no value (`a[t > 0]`)
     std::optional<std::uint32_t> literal;  ///< of Fixed
     std::optional<double> learnt_from;     ///< of a Block or a Scale that is one number, without a spread: where its search starts
-    std::optional<SymbolId> local_of;      ///< of a Scale that makes a distribution out of normals: whose entries have one each
-    std::optional<Term> term;              ///< of Definition
-    Axes order;  ///< of Definition: the free axes of `term` as they are read: sequence, time, row, column. Not sorted
+    std::optional<SymbolId>
+        local_of;  ///< of a Scale that makes a distribution out of normals: whose entries have one each; of a choice among kernels: whose
+    std::optional<Term> term;  ///< of Definition
+    Axes order;                ///< of Definition: the free axes of `term` as they are read: sequence, time, row, column. Not sorted
     bool is_report = false;
 };
 
@@ -83,12 +84,15 @@ struct Factor {
     Term residual = 0;
     std::vector<SpreadPart> spread;  ///< the precision of a cell is the product of theirs. None: flat. A Covariance stands alone
     bool is_observation = false;
-    Interval interval;  ///< of a prior: where its entries lie
+    Interval interval;            ///< of a prior: where its entries lie
+    std::optional<Term> weights;  ///< of a categorical prior, which has no spread: Literal over the last labelled dim of the target, or a
+                                  ///< Constant where all entries weigh the same. One entry along that dim is 1, the others are 0
     Span span;
     std::vector<std::uint32_t> overridden_by;  ///< factors of later statements on the same target that take some of its entries
 
     bool is_flat() const { return spread.empty(); }
     bool has_covariance() const { return !spread.empty() && spread.front().kind == SpreadKind::Covariance; }
+    bool is_categorical() const { return weights.has_value(); }
 };
 
 /// The prior of a scale: of what it is used as.
@@ -160,6 +164,15 @@ struct Model {
     std::optional<DimId> sequence;
     std::optional<DimId> time;
 
+    /// The dim along which one entry of a parameter with a categorical prior is 1; none for any other parameter.
+    std::optional<DimId> choice_of(SymbolId symbol) const {
+        for (Factor const& factor : factors) {
+            if (factor.target != symbol || !factor.is_categorical()) continue;
+            for (std::size_t d = symbols[symbol].dims.size(); d-- > 0;)
+                if (dims[symbols[symbol].dims[d]].role == Role::Labelled) return symbols[symbol].dims[d];
+        }
+        return std::nullopt;
+    }
     std::optional<Axis> time_axis() const { return time ? std::optional<Axis>(Axis{*time, 0}) : std::nullopt; }
     /// Free axes of a symbol as written: its dims, copy 0.
     Axes axes_of(SymbolId symbol) const {

@@ -387,6 +387,13 @@ Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry>
     Plan plan;
     plan.layout = laid_out.layout;
     for (Conditional const& conditional : derivation.blocks) plan.blocks.push_back(planner.block(conditional));
+    for (std::size_t b = 0; b < plan.blocks.size(); ++b) {
+        if (!derivation.blocks[b].drawn_with) continue;
+        plan.blocks[b].is_drawn_with_block = true;
+        for (std::size_t other = 0; other < plan.blocks.size(); ++other)
+            if (derivation.blocks[other].block == *derivation.blocks[b].drawn_with)
+                plan.blocks[other].choices.push_back(plan.blocks[b].variable);
+    }
     for (std::uint32_t f = 0; f < model.factors.size(); ++f) {
         plan.residuals.push_back(planner.residual(f));
         plan.means.push_back(model.factors[f].is_observation ? planner.mean(f) : TermPlan{});
@@ -411,7 +418,9 @@ Plan make_plan(Model& model, Derivation const& derivation, std::vector<Symmetry>
             return factor.interval.is_bounded() && (factor.target == symmetry.first || factor.target == symmetry.second);
         });
     }
-    plan.is_multilinear = multiplies_blocks(model, derivation);
+    bool const has_choices = std::any_of(derivation.blocks.begin(), derivation.blocks.end(),
+                                         [&](Conditional const& conditional) { return model.choice_of(conditional.block).has_value(); });
+    plan.is_multilinear = multiplies_blocks(model, derivation) || has_choices;  // other choices are other modes
     return plan;
 }
 

@@ -43,6 +43,7 @@ struct Variable {
     std::size_t first_step = 0;         ///< entries before it do not exist
     bool may_be_missing = false;        ///< of Data
     std::optional<double> learnt_from;  ///< of a parameter that is learnt as one number, by expectation maximisation
+    bool is_categorical = false;        ///< of a Block: 1 at one entry along its last labelled dim, 0 at the others
     bool is_local = false;              ///< of a Scale: it makes a distribution out of normals, one number for each of their cells
     bool is_kept = true;                ///< in the draws; local scales of outputs are not: new outputs have new ones
     std::vector<ColumnExpr> columns;    ///< of Data: one per component
@@ -74,11 +75,13 @@ struct FactorLayout {
     bool is_observation = false;
     std::vector<SpreadLayout> spread;  ///< the precision of a cell is the product of theirs. None: flat. A Covariance stands alone
     Interval interval;                 ///< of a prior: where its entries lie. Then its mean and its spread are known
+    std::vector<double> weights;       ///< of a categorical prior: per component of the target, the share of that entry; else empty
     Span span;
 
     bool is_flat() const { return spread.empty(); }
     /// It has an integral.
-    bool is_proper() const { return !is_flat() || interval.is_finite(); }
+    bool is_categorical() const { return !weights.empty(); }
+    bool is_proper() const { return !is_flat() || is_categorical() || interval.is_finite(); }
     bool has_covariance() const { return !spread.empty() && spread.front().kind == SpreadKind::Covariance; }
 };
 
@@ -245,6 +248,8 @@ struct BlockPlan {
     std::vector<PriorPlan> priors;
     std::vector<Equations> equations;
     SweepPlan sweep;
+    std::vector<std::uint32_t> choices;  ///< variables: choices that its prior mean alone reads, drawn with it
+    bool is_drawn_with_block = false;    ///< such a choice
 };
 
 /// A pass whose registers hold a term's components: residuals of a factor, its mean, or a report.
@@ -297,7 +302,7 @@ struct Plan {
     std::vector<ReportPlan> reports;
     std::vector<OrbitPlan> orbits;
     std::vector<LaggedOutput> lagged_outputs;
-    bool is_multilinear = false;  ///< some mean multiplies two blocks: there may be several modes
+    bool is_multilinear = false;  ///< some mean multiplies two blocks, or something is chosen: there may be several modes
 };
 
 // ---------------------------------------------------------------- expectations

@@ -64,6 +64,10 @@ std::string write_symbol(Model const& model, Notation& notation, SymbolId id) {
 
 std::string write_factor(Model const& model, Notation& notation, Factor const& factor) {
     std::string out = notation.declaration(factor.target) + to_text(model, factor.region);
+    if (factor.is_categorical()) {
+        bool const is_even = model.terms[*factor.weights].op == Op::Constant;
+        return out + " ~ categorical(" + (is_even ? "" : notation.text(*factor.weights)) + ")" + write_overridden(factor.overridden_by);
+    }
     if (factor.is_flat()) return out + " ~ flat()" + to_text(factor.interval);
     out += " ~ normal(" + notation.text(factor.mean);
     for (SpreadPart const& part : factor.spread) out += fmt::format(", {} = {}", argument_name(part.kind), notation.text(part.value));

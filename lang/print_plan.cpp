@@ -74,7 +74,10 @@ class PlanPrinter {
     void print_factor(std::size_t f) {
         FactorLayout const& factor = layout_.factors[f];
         std::string words = fmt::format("factor {}: {}", f, name(factor.target));
-        if (factor.is_flat()) words += " flat";
+        if (factor.is_categorical())
+            words += fmt::format(" categorical({})", fmt::join(factor.weights, ", "));
+        else if (factor.is_flat())
+            words += " flat";
         words += to_text(factor.interval);
         for (SpreadLayout const& part : factor.spread) {
             words += fmt::format(" {} = ", argument_name(part.kind));

@@ -75,8 +75,10 @@ StatedPrior as_written(Workspace const& workspace, PriorStatement const& prior) 
         bool const is_named = arg.kind == ExprKind::Assign;
         Expr const& value = is_named ? arg.args[0] : arg;
         StatedPrior::Argument argument;
-        bool const is_matrix = is_named && arg.text == "cov";
-        if (value.kind == ExprKind::List && !is_matrix) {
+        // Of a covariance, of weights and of what a kernel may be, a list is one thing.
+        bool const is_whole = (is_named && arg.text == "cov") || stated.family == "categorical" || stated.family == "ggd_position" ||
+                              stated.family == "power_position";
+        if (value.kind == ExprKind::List && !is_whole) {
             if (is_named) argument.text = arg.text + " = ";
             argument.dims = rest;
             flatten(workspace, value, 0, argument);

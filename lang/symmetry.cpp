@@ -107,7 +107,8 @@ bool is_invariant(Model& model, Term term, Symmetry const& symmetry) {
 std::vector<Symmetry> symmetries(Model& model) {
     std::vector<SymbolId> blocks;
     for (SymbolId s = 0; s < model.symbols.size(); ++s) {
-        if (model.symbols[s].kind == SymbolKind::Block && !model.is_over(s, model.time)) blocks.push_back(s);
+        // What is 0 or 1 cannot be rescaled.
+        if (model.symbols[s].kind == SymbolKind::Block && !model.is_over(s, model.time) && !model.choice_of(s)) blocks.push_back(s);
     }
     std::vector<Symmetry> found;
     for (std::size_t i = 0; i < blocks.size(); ++i) {

@@ -56,9 +56,22 @@ struct Definition {
     Value value;
 };
 
+/// The arguments of a function that gives the decays or the weights of a position kernel.
+struct BankRequest {
+    using Key = std::tuple<std::vector<std::tuple<PositionKernel::Form, double, double>>, double, std::size_t>;
+    std::vector<PositionKernel> kernels;  ///< one, or all that one may be: the bank is for all of them
+    double tolerance = 0;                 ///< largest error, relative to the kernel; of a bank for several to what they are at lag 0
+    std::size_t lags = 0;                 ///< that it holds over
+    Key key() const {
+        Key key{{}, tolerance, lags};
+        for (PositionKernel const& kernel : kernels) std::get<0>(key).emplace_back(kernel.form, kernel.first, kernel.second);
+        return key;
+    }
+};
+
 /// The call on the right of `~`, its arguments sorted.
 struct Distribution {
-    enum class Family : std::uint8_t { Normal, Flat, Scale, Learn };
+    enum class Family : std::uint8_t { Normal, Flat, Scale, Learn, Categorical };
     /// What a normal's spread is multiplied with, entry by entry, so that another distribution comes out (math.md, 7. Scales).
     struct Local {
         SpreadKind kind = SpreadKind::Precision;
@@ -74,7 +87,9 @@ struct Distribution {
     tree::Expr const* scale = nullptr;    ///< of Normal
     Span scale_span;                      ///< with the `sd =` before it
     std::optional<Local> local;           ///< of student_t and the like
+    std::optional<BankRequest> kernels;   ///< of ggd_position and the like: the mean is the weights of one of them
     ScaleFamilyRow const* row = nullptr;  ///< of Scale
+    tree::Expr const* weights = nullptr;  ///< of Categorical; none: all the same
     double first = 0;                     ///< of Scale; of Learn, where it starts
     double second = 0;
     Interval interval;   ///< of Normal and Flat
@@ -100,15 +115,6 @@ struct SpreadUse {
     SpreadKind spread = SpreadKind::Sd;
     Span span;           ///< of the name
     Span argument_span;  ///< with `sd =`
-};
-
-/// The arguments of a function that gives the decays or the weights of a position kernel.
-struct BankRequest {
-    using Key = std::tuple<PositionKernel::Form, double, double, double, std::size_t>;
-    PositionKernel kernel;
-    double tolerance = 0;  ///< largest relative error
-    std::size_t lags = 0;  ///< that it holds over
-    Key key() const { return {kernel.form, kernel.first, kernel.second, tolerance, lags}; }
 };
 
 struct Workspace {
@@ -218,6 +224,16 @@ bool is_list(tree::Expr const& expr);
 std::vector<std::string> list_function_names();
 /// The numbers that such a call gives over a dim; reported otherwise.
 std::optional<std::vector<double>> list_of_function(Workspace& workspace, tree::Expr const& call, DimId dim);
+/// A bank over a dim; reports why there is none. `call`: that asks for it.
+std::optional<DecayBank> bank_of(Workspace& workspace, tree::Expr const& call, BankRequest const& request, DimId dim);
+/// The arguments of `ggd_position(...)` or `power_position(...)`: what it may be, and its sd; reported otherwise.
+struct KernelPrior {
+    BankRequest request;
+    tree::Expr const* sd = nullptr;
+};
+std::optional<KernelPrior> kernel_prior_of(Workspace& workspace, tree::Expr const& call);
+/// The mean of the weights of a bank whose kernel is learnt: makes the choice among kernels, and what is reported of it.
+std::optional<Term> mean_of_learnt_kernel(Workspace& workspace, PriorStatement const& stated);
 /// A list over `dims` as a leaf, its shape checked.
 std::optional<Term> literal_of(Workspace& workspace, tree::Expr const& list, std::vector<DimId> const& dims,
                                std::uint32_t* index = nullptr);

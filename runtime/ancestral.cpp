@@ -72,6 +72,10 @@ AncestralBlock::AncestralBlock(Problem const& problem, std::size_t block, std::v
 void AncestralBlock::draw(Stream& stream) {
     priors_.update();
     for (std::size_t const entry : entries_) {
+        if (variable_.is_categorical) {
+            choose(entry, stream);
+            continue;
+        }
         if (order_ > 1) {
             if (entry / size_ % order_ == 0) draw_together(entry / size_, entry % size_, stream);
             continue;
@@ -87,6 +91,17 @@ void AncestralBlock::draw(Stream& stream) {
         }
     }
     for (Chained& chained : chained_) follow(chained, stream);
+}
+
+/// At the first entry of what is chosen among, drawn all or none, since they differ in labelled dims only.
+void AncestralBlock::choose(std::size_t entry, Stream& stream) {
+    for (auto const& group : block_.groups) {
+        if (group.front() != entry / size_) continue;
+        logits_.clear();
+        for (std::uint32_t const component : group) logits_.push_back(priors_.linear()[component * size_ + entry % size_]);
+        std::size_t const chosen = stream.categorical(logits_);
+        for (std::size_t k = 0; k < group.size(); ++k) values_[group[k] * size_ + entry % size_] = k == chosen ? 1 : 0;
+    }
 }
 
 /// The entries that share a covariance matrix: drawn all or none, since they differ in labelled dims only.

@@ -34,6 +34,7 @@ class AncestralBlock {
         std::unique_ptr<PassRunner> runner;
     };
     void draw_together(std::size_t first, std::size_t index, Stream& stream);
+    void choose(std::size_t entry, Stream& stream);
     void follow(Chained& chained, Stream& stream);
     void follow_cell(Chained& chained, EquationRow const& row, std::size_t group, std::size_t lane, std::size_t step, std::size_t local,
                      Stream& stream);
@@ -51,6 +52,7 @@ class AncestralBlock {
     std::size_t order_ = 1;  ///< components that one prior draws together
     Eigen::MatrixXd precision_;
     Eigen::VectorXd linear_;
+    std::vector<double> logits_;
 };
 
 }  // namespace bam

@@ -19,6 +19,9 @@ class Zeros final : public NormalSource {
   public:
     double normal() override { return 0; }
     double truncated(TruncatedNormal const& density) override { return density.mode(); }
+    std::size_t categorical(std::span<double const> logits) override {
+        return static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+    }
 };
 
 double largest(std::vector<double> const& values) {

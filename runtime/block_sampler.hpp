@@ -22,6 +22,8 @@ class BlockSampler {
     virtual ~BlockSampler() = default;
     /// Draws the block given everything else in the state, into the state. Nothing is allocated.
     virtual void draw(NormalSource& normals) = 0;
+    /// The same after the choices of the plan that only its prior mean reads, drawn with the block integrated out.
+    virtual void draw_with_choices(NormalSource& normals) { draw(normals); }
 
     /// From now on draw() leaves in curvature() the precision of every entry given all others: the diagonal of the precision of what is
     /// drawn. `entries`: of the block's variable.

@@ -65,6 +65,7 @@ double CellDensities::sum(std::size_t f) {
 
 double CellDensities::log_density(std::size_t f, std::size_t component, std::size_t sequence, std::size_t step, double residual) const {
     FactorLayout const& factor = problem_.plan.layout.factors[f];
+    if (factor.is_categorical()) return residual != 0 ? std::log(factor.weights[component]) : 0;  // its mean is 0
     if (factor.is_flat()) return 0;
     if (locals_[f]) {
         auto const& [part, scale] = *locals_[f];

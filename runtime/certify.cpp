@@ -38,7 +38,9 @@ class Certifier {
                 for (std::size_t sweep = 0; sweep < 10; ++sweep) replica_.sweep(k * 10 + sweep);
             State const start = replica_.state();
             for (std::size_t b = 0; b < problem_.plan.blocks.size(); ++b)
-                problem_.plan.blocks[b].method == PlanMethod::Sweep ? try_sweep(b, start) : try_block(b, start);
+                problem_.plan.blocks[b].method == PlanMethod::Sweep ? try_sweep(b, start) : try_block(b, start, false);
+            for (std::size_t b = 0; b < problem_.plan.blocks.size(); ++b)
+                if (!problem_.plan.blocks[b].choices.empty()) try_block(b, start, true);
             for (std::size_t a = 0; a < problem_.augmented.size(); ++a)
                 if (!problem_.augmented[a].empty()) try_missing(a, start);
             for (ScaleLayout const& scale : layout_.scales) try_scale(scale, start);
@@ -62,13 +64,13 @@ class Certifier {
     static double difference(double value, double reference) { return std::abs(value - reference) / (1 + std::abs(reference)); }
 
     /// A draw from normals z stands at mean + inv(L)' z, so that the log joint there plus z'z / 2 does not depend on z. Every entry moves;
-    /// of a precision that is off, or of a mean, two lengths of z tell.
-    void try_block(std::size_t b, State const& start) {
+    /// of a precision that is off, or of a mean, two lengths of z tell. A choice falls below the best by what its log probabilities say.
+    void try_block(std::size_t b, State const& start, bool with_choices) {
         auto const at = [&](double length) {
             Stream random = stream();
             RandomLine line(random, length);
             replica_.set_state(start);
-            replica_.draw_block(b, line);
+            with_choices ? replica_.draw_block_with_choices(b, line) : replica_.draw_block(b, line);
             return replica_.log_target() + 0.5 * line.squares();
         };
         double const reference = at(0);

@@ -56,6 +56,7 @@ class VariationalCertifier {
     /// Solving with a matrix loses about as many digits as the logarithm of its condition, and a mean that is many sds away from 0 as many
     /// when it is subtracted.
     double tolerance_of(Posterior const& posterior, std::size_t b) const {
+        if (variable(b).is_categorical) return tolerance;  // no matrix is solved with
         Covariances const& covariances = posterior.covariances[problem_.plan.blocks[b].variable];
         double worst = 1;
         std::size_t systems = 0;

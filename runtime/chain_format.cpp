@@ -47,15 +47,17 @@ std::string_view take_word(std::string_view& text) {
 }  // namespace
 
 bool is_default(DrawColumn const& column) {
-    if (!column.is_identified || !column.is_shown || column.labels.size() != column.index.size()) return false;
+    if (!column.is_identified || !column.is_shown || column.choice > 0 || column.labels.size() != column.index.size()) return false;
     for (std::size_t i = 0; i < column.index.size(); ++i)
         if (column.labels[i] != std::to_string(column.index[i])) return false;
     return true;
 }
 
 std::string describe(DrawColumn const& column) {
-    std::string text = fmt::format("{}{} {} {}", column_comment, csv_name(column), column.is_identified ? "identified" : "unidentified",
-                                   column.is_shown ? "shown" : "hidden");
+    std::string const kind = column.choice > 0      ? fmt::format("choice{}", column.choice)
+                             : column.is_identified ? "identified"
+                                                    : "unidentified";
+    std::string text = fmt::format("{}{} {} {}", column_comment, csv_name(column), kind, column.is_shown ? "shown" : "hidden");
     for (std::size_t i = 0; i < column.labels.size(); ++i) text += (i == 0 ? ' ' : '|') + encode(column.labels[i]);
     return text;
 }
@@ -67,8 +69,16 @@ bool read_description(std::string_view line, DrawColumn& column) {
     std::string_view const identified = take_word(line);
     bool const has_labels = line.find(' ') != std::string_view::npos;
     std::string_view const shown = take_word(line);
-    if ((identified != "identified" && identified != "unidentified") || (shown != "shown" && shown != "hidden")) return false;
-    column.is_identified = identified == "identified";
+    std::size_t choice = 0;
+    if (identified.starts_with("choice")) {
+        std::string_view const digits = identified.substr(6);
+        bool const is_whole = std::from_chars(digits.data(), digits.data() + digits.size(), choice).ptr == digits.data() + digits.size();
+        if (!is_whole || choice == 0 || choice > column.index.size()) return false;
+    }
+    if ((identified != "identified" && identified != "unidentified" && choice == 0) || (shown != "shown" && shown != "hidden"))
+        return false;
+    column.is_identified = identified != "unidentified";
+    column.choice = choice;
     column.is_shown = shown == "shown";
     column.labels.clear();
     while (has_labels) {

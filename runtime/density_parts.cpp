@@ -49,7 +49,7 @@ PriorStatements prior_statements(Plan const& plan) {
     PriorStatements statements;
     for (std::size_t f = 0; f < layout.factors.size(); ++f) {
         FactorLayout const& factor = layout.factors[f];
-        if (factor.is_observation || factor.is_flat()) continue;
+        if (factor.is_observation || (factor.is_flat() && !factor.is_categorical())) continue;
         if (!holds_parameters(plan, f)) {
             groups[factor.target].factors.push_back(f);
         } else if (std::find(statements.of_model.begin(), statements.of_model.end(), factor.target) == statements.of_model.end()) {

@@ -21,6 +21,7 @@ class ExpectedFactors {
     void refresh(std::size_t factor);
     /// The outputs of the factor's pass, weighted by mask * E[precision]: their sum is the expected quadratic form of the factor.
     std::vector<WeightedOutput> outputs(std::size_t factor) const;
+    std::vector<double> const& log_weights(std::uint32_t variable) const { return factors_.log_weights(variable); }
     bool is_flat(std::size_t factor) const { return plan_.layout.factors[factor].is_flat(); }
 
     /// Expected sum of squared residuals by entry of a scale, [component][extent], weighted by the rest of their expected precision.

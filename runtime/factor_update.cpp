@@ -2,6 +2,7 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "block_sampler.hpp"
@@ -23,6 +24,7 @@ GaussianFactors::GaussianFactors(UpdateContext const& context, std::uint32_t v, 
       means(context.posterior.state.values[v]),
       covariances(context.posterior.covariances[v]),
       truncated(context.posterior.truncated[v]),
+      log_weights(context.factors.log_weights(v)),
       gradient(make_gradient(covariances)),
       index_of_variable_(v) {
     for (std::uint32_t f : factors) {
@@ -82,6 +84,7 @@ Eigen::VectorXd GaussianFactors::slope(std::vector<std::uint32_t> const& group, 
 }
 
 GaussianFactors::Step GaussianFactors::step(std::vector<std::uint32_t> const& group, std::size_t index) {
+    if (variable.is_categorical) return step_choice(group, index);
     std::size_t const first = group.front() * covariances.size + index;
     if (!truncated.empty() && truncated[first].density.interval().is_bounded()) return step_truncated(group.front(), index);
     auto const d = static_cast<Eigen::Index>(group.size());
@@ -125,6 +128,30 @@ GaussianFactors::Step GaussianFactors::step_truncated(std::uint32_t component, s
     factor = {density, moments.entropy, moments.log_integral};
     mean = moments.mean;
     variance = moments.variance;
+    return step;
+}
+
+GaussianFactors::Step GaussianFactors::step_choice(std::vector<std::uint32_t> const& group, std::size_t index) {
+    auto const d = static_cast<Eigen::Index>(group.size());
+    auto const entry = [&](Eigen::Index k) { return group[static_cast<std::size_t>(k)] * covariances.size + index; };
+    Eigen::MatrixXd const precision = this->precision(group, index);
+    Eigen::VectorXd old(d);
+    for (Eigen::Index k = 0; k < d; ++k) old(k) = means[entry(k)];
+    Eigen::VectorXd const logits = precision * old - 0.5 * slope(group, index) - 0.5 * precision.diagonal();
+    Eigen::VectorXd p(d);
+    for (Eigen::Index k = 0; k < d; ++k) p(k) = logits(k) + log_weights[entry(k)];
+    double const most = p.maxCoeff();
+    for (double& x : p) x = std::exp(x - most);  // exactly 0 where the weight is
+    p /= p.sum();
+    Step step;
+    for (Eigen::Index k = 0; k < d; ++k) {
+        auto const share = [&](double q) { return q > 0 ? q * (logits(k) + log_weights[entry(k)] - std::log(q)) : 0; };
+        step.rise += share(p(k)) - share(old(k));
+        means[entry(k)] = p(k);
+        for (Eigen::Index j = 0; j <= k; ++j)
+            covariances.at(group[static_cast<std::size_t>(k)], group[static_cast<std::size_t>(j)])[index] =
+                (j == k ? p(k) : 0) - p(k) * p(j);
+    }
     return step;
 }
 

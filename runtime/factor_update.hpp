@@ -52,13 +52,14 @@ std::unique_ptr<FactorUpdate> make_output_update(UpdateContext const& context, s
 /// Along a symmetry of the likelihood; null where a block of it is not drawn jointly.
 std::unique_ptr<FactorUpdate> make_orbit_update(UpdateContext const& context, OrbitPlan const& orbit);
 
-/// The Gaussian factors of one variable, some of them truncated, with the derivatives of F that move them.
+/// The Gaussian factors of one variable, some of them truncated, or those of its choices, with the derivatives of F that move them.
 struct GaussianFactors {
     Variable const& variable;
     Grid const& grid;
     std::vector<double>& means;  ///< [component][extent]
     Covariances& covariances;
     std::vector<TruncatedFactor>& truncated;  ///< Posterior::truncated
+    std::vector<double> const& log_weights;   ///< Factors::log_weights
     std::vector<std::unique_ptr<AdjointRunner>> runners;
     Gradient gradient;
 
@@ -86,6 +87,9 @@ struct GaussianFactors {
   private:
     /// Of an entry whose prior is truncated the optimum is the normal with that precision and linear term, in the interval.
     Step step_truncated(std::uint32_t component, std::size_t index);
+    /// Of a choice F is that of a normal with these moments, linear in the probabilities p as E[θ_g^2] = p_g: the optimum has p_g
+    /// proportional to weight_g exp(η_g - Λ_gg / 2).
+    Step step_choice(std::vector<std::uint32_t> const& group, std::size_t index);
     void add_runner(UpdateContext const& context, Pass const& pass, std::vector<WeightedOutput> outputs);
     std::uint32_t index_of_variable_;
 };

@@ -83,11 +83,40 @@ Factors::Factors(Plan const& plan, Bound const& bound, State const& state, std::
     scores_.resize(layout.factors.size());
     learnt_parts_.resize(layout.factors.size());
     intervals_.resize(layout.variables.size());
+    log_weights_.resize(layout.variables.size());
     log_truncations_.assign(layout.factors.size(), 0.0);
     for (std::size_t f = 0; f < layout.factors.size(); ++f) lay_out(f);
     refresh();
     for (std::size_t f = 0; f < layout.factors.size(); ++f)
         if (layout.factors[f].interval.is_bounded()) truncate(f);
+    for (std::size_t f = 0; f < layout.factors.size(); ++f)
+        if (layout.factors[f].is_categorical()) weigh(f);
+}
+
+void Factors::weigh(std::size_t f) {
+    FactorLayout const& factor = plan_.layout.factors[f];
+    Variable const& target = plan_.layout.variables[factor.target];
+    std::size_t const size = bound_.grid.size(target.extent);
+    std::vector<double>& log_weights = log_weights_[factor.target];
+    log_weights.resize(target.components * size, 0.0);
+    for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t, std::size_t) {
+        if (mask(f, c, i) > 0) log_weights[c * size + i] = std::log(factor.weights[c]);
+    });
+}
+
+double Factors::log_choices(std::size_t f) const {
+    FactorLayout const& factor = plan_.layout.factors[f];
+    if (!factor.is_categorical()) return 0;
+    std::vector<double> const& values = state_.values[factor.target];
+    Variable const& target = plan_.layout.variables[factor.target];
+    std::size_t const size = bound_.grid.size(target.extent);
+    std::size_t const first = first_index(target, bound_.grid);
+    double sum = 0;
+    for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t, std::size_t) {
+        std::size_t const entry = c * size + i;
+        if (i >= first && values[entry] > 0 && mask(f, c, i) > 0) sum += values[entry] * log_weights_[factor.target][entry];
+    });
+    return sum;
 }
 
 void Factors::truncate(std::size_t f) {
@@ -379,7 +408,7 @@ double Factors::quadratic(std::size_t f) const {
 
 double Factors::log_density(std::size_t f) const {
     FactorLayout const& factor = plan_.layout.factors[f];
-    if (factor.is_flat()) return log_truncations_[f];
+    if (factor.is_flat()) return log_truncations_[f] + log_choices(f);
     Score const& score = scores_[f];
     double sum = score.log_constant + log_truncations_[f] - 0.5 * quadratic(f);
     for (std::size_t k = 0; k < score.parts.size(); ++k) {

@@ -54,6 +54,12 @@ class Factors {
     /// where it is flat, of their widths. 0 of any other factor, and of an interval with one end that has no integral.
     double log_truncation(std::size_t factor) const { return log_truncations_[factor]; }
 
+    /// Of a variable with categorical priors: log weights of its entries, [component][extent]; empty of any other.
+    std::vector<double> const& log_weights(std::uint32_t variable) const { return log_weights_[variable]; }
+    /// The log density of a categorical prior: the sum of the target's values times their log weights. At probabilities of what is chosen
+    /// it is the expectation. 0 of any other factor.
+    double log_choices(std::size_t factor) const;
+
     /// The parts of the factor's spread that are learnt.
     std::vector<std::uint32_t> const& learnt_parts(std::size_t factor) const { return learnt_parts_[factor]; }
     /// Entry of a part's variable that a cell has: [component][extent of the variable].
@@ -93,6 +99,8 @@ class Factors {
     void lay_out(std::size_t factor);
     /// Fills intervals_ and log_truncations_ of what a truncated prior speaks of.
     void truncate(std::size_t factor);
+    /// Fills log_weights_ of what a categorical prior speaks of.
+    void weigh(std::size_t factor);
     void gather(std::size_t factor, std::size_t learnt);
     /// Calls visit(component, index, sequence, step) for the cells of the factor's target.
     template <class Visit>
@@ -114,7 +122,8 @@ class Factors {
     std::vector<std::vector<Interval>> intervals_;  ///< per variable
     std::vector<double> log_truncations_;           ///< per factor
     double power_ = 1;
-    bool is_fresh_ = false;  ///< refresh() has run once
+    std::vector<std::vector<double>> log_weights_;  ///< per variable
+    bool is_fresh_ = false;                         ///< refresh() has run once
 };
 
 }  // namespace bam

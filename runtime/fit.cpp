@@ -3,6 +3,7 @@
 //   BAM0490  a posterior without a mode: its density grows without bound
 //   BAM0489  outputs that are fitted exactly: their spread goes to 0
 //   BAM0492  a mode over local scales
+//   BAM0493  a mode over choices
 //   BAM0506  a quantity that the run does not have
 //   BAM0508  a run that needs more memory than there is
 //   BAM0515  a model of which the variational backend has no expectations
@@ -20,6 +21,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "assignments.hpp"
 #include "chains.hpp"
 #include "checkpoints.hpp"
 #include "linear_response.hpp"
@@ -156,6 +158,23 @@ void refuse_local_scales(Prepared::Parts const& prepared, FitOptions const& opti
     }
 }
 
+/// The highest point over the choices and the rest is that of the one best choice: none of the others counts.
+void refuse_choices(Prepared::Parts const& prepared, FitOptions const& options) {
+    bool const is_start = options.backend != Backend::Map;
+    for (Variable const& variable : prepared.table->problem.plan.layout.variables) {
+        if (!variable.is_categorical) continue;
+        Diagnostic diagnostic{493,
+                              Severity::Error,
+                              "the mode of a model with categorical parameters is not found",
+                              {{variable.span, "at a mode everything is chosen for certain, however unsure it is"}},
+                              {is_start ? "leave out `--init map`: other starts need no mode"
+                                        : "`--backend vi` and `--backend gibbs` average over what is chosen",
+                               variable.is_local ? "or take the weights of one kernel, such as `normal(ggd_weights(...), ...)`"
+                                                 : fmt::format("or say what is chosen: `{} fixed ...`", variable.name)}};
+        throw Error(make_report(prepared.program->sources, {std::move(diagnostic)}), exit_data);
+    }
+}
+
 /// Calls work; what it throws that is the model's or the table's fault becomes an Error.
 template <class Work>
 auto or_explain(Prepared::Parts const& prepared, Work work) {
@@ -257,6 +276,7 @@ void summarize(Fit::Parts& parts) {
         parts.verdict = parts.mode ? judge(*parts.mode) : parts.climb ? judge(*parts.climb) : judge(parts.rows, run, length);
         if (!options.until.empty() && !parts.config.is_interrupted)
             parts.verdict.sentences.push_back(stop_sentence(options.until, parts.config.is_until_met, parts.verdict.draws));
+        for (std::string& sentence : say_assignments(parts.rows)) parts.verdict.sentences.push_back(std::move(sentence));
         if (!parts.climb) return;
         parts.verdict.draws = common_draws(run);
         for (SummaryRow& row : parts.rows) {
@@ -411,7 +431,10 @@ void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOpti
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop) {
     check_learnt(prepared);
-    if (options.backend == Backend::Map || options.init == Init::Map) refuse_local_scales(prepared, options);
+    if (options.backend == Backend::Map || options.init == Init::Map) {
+        refuse_local_scales(prepared, options);
+        refuse_choices(prepared, options);
+    }
     // What was left to the program is said in the record of the run.
     options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "block_sampler.hpp"
+#include "choices.hpp"
 #include "normal_equations.hpp"
 #include "undetermined.hpp"
 
@@ -30,12 +31,30 @@ class JointSampler : public BlockSampler {
           relaxation_(context.relaxation) {
         row_size_ = block_.groups.front().size();
         present_.resize(static_cast<Eigen::Index>(row_size_));
-        if (context.draws_rows && !variable_.shape.empty() && block_.groups.size() == 1) row_size_ /= variable_.shape.front();
+        if (context.draws_rows && !variable_.is_categorical && !variable_.shape.empty() && block_.groups.size() == 1)
+            row_size_ /= variable_.shape.front();
+        logits_.resize(block_.groups.front().size());
+        for (std::uint32_t const choice : block_.choices) choices_.emplace_back(context, choice, priors_);
     }
 
     void draw(NormalSource& normals) override {
-        priors_.update();
         equations_.accumulate();
+        draw_groups(normals);
+    }
+
+    void draw_with_choices(NormalSource& normals) override {
+        equations_.accumulate();
+        auto const system = [this](std::size_t g, std::size_t, Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear) {
+            precision = equations_.precision(g);
+            linear = equations_.linear(g);
+        };
+        for (IntegratedChoice& choice : choices_) choice.draw(system, normals);
+        draw_groups(normals);
+    }
+
+  private:
+    void draw_groups(NormalSource& normals) {
+        priors_.update();
         for (std::size_t g = 0; g < block_.groups.size(); ++g) {
             auto const& components = block_.groups[g];
             Eigen::MatrixXd& precision = equations_.precision(g);
@@ -44,6 +63,11 @@ class JointSampler : public BlockSampler {
             for (std::size_t i = 0; i < components.size(); ++i) {
                 auto const k = static_cast<Eigen::Index>(i);
                 note_curvature(components[i], precision(k, k));
+            }
+            if (variable_.is_categorical) {
+                draw_choice(precision, linear, logits_, normals);
+                for (std::size_t i = 0; i < components.size(); ++i) values_[components[i]] = linear(static_cast<Eigen::Index>(i));
+                continue;
             }
             if (row_size_ < components.size()) {
                 draw_rows(g, precision, linear, normals);
@@ -59,7 +83,6 @@ class JointSampler : public BlockSampler {
         }
     }
 
-  private:
     /// The factor stands where the precision was, so that is summed up again.
     [[noreturn]] void fail(std::size_t g) {
         equations_.accumulate();
@@ -95,6 +118,8 @@ class JointSampler : public BlockSampler {
     Relaxation relaxation_;
     std::size_t row_size_ = 0;
     Eigen::VectorXd present_;
+    std::vector<double> logits_;  ///< of a choice
+    std::vector<IntegratedChoice> choices_;
 };
 
 /// A block with an entry per sequence, per step or per cell, conditionally independent of one another: one small system each, summed side
@@ -124,18 +149,36 @@ class SpreadSampler : public BlockSampler {
         precision_.resize(order_, order_);
         linear_.resize(order_);
         present_.resize(order_);
+        logits_.resize(static_cast<std::size_t>(order_));
+        for (std::uint32_t const choice : block_.choices) choices_.emplace_back(context, choice, priors_);
     }
 
     void draw(NormalSource& normals) override {
-        priors_.update();
+        accumulate();
+        draw_all(normals);
+    }
+
+    void draw_with_choices(NormalSource& normals) override {
+        accumulate();
+        auto const system = [this](std::size_t g, std::size_t index, Eigen::Ref<Eigen::MatrixXd> precision,
+                                   Eigen::Ref<Eigen::VectorXd> linear) { sums_at(g, index, precision, linear); };
+        for (IntegratedChoice& choice : choices_) choice.draw(system, normals);
+        draw_all(normals);
+    }
+
+  private:
+    void accumulate() {
         for (auto& sums : sums_) std::fill(sums.begin(), sums.end(), 0.0);
         for (std::size_t e = 0; e < runners_.size(); ++e) accumulate(block_.equations[e], *runners_[e]);
+    }
+
+    void draw_all(NormalSource& normals) {
+        priors_.update();
         for (std::size_t g = 0; g < block_.groups.size(); ++g) {
             for (std::size_t i = 0; i < size_; ++i) draw_one(g, i, normals);
         }
     }
 
-  private:
     void accumulate(Equations const& equations, PassRunner& runner) {
         double const precision = factors_.common_precision(equations.factor);
         if (precision == 0) return;
@@ -193,6 +236,11 @@ class SpreadSampler : public BlockSampler {
         gather(g, index);
         for (Eigen::Index i = 0; i < d; ++i) note_curvature(components[static_cast<std::size_t>(i)] * size_ + index, precision(i, i));
         for (Eigen::Index i = 0; i < d; ++i) present_(i) = values_[components[static_cast<std::size_t>(i)] * size_ + index];
+        if (variable_.is_categorical) {
+            draw_choice(precision, linear, logits_, normals);
+            for (Eigen::Index i = 0; i < d; ++i) values_[components[static_cast<std::size_t>(i)] * size_ + index] = linear(i);
+            return;
+        }
         std::size_t const first = components.front() * size_ + index;
         bool const is_truncated = !intervals_.empty() && intervals_[first].is_bounded();
         bool const is_drawn = is_truncated ? draw_truncated(precision(0, 0), linear(0), intervals_[first], normals)
@@ -204,14 +252,19 @@ class SpreadSampler : public BlockSampler {
         for (Eigen::Index i = 0; i < d; ++i) values_[components[static_cast<std::size_t>(i)] * size_ + index] = linear(i);
     }
 
+    /// What the data say of one group at one index.
+    void sums_at(std::size_t g, std::size_t index, Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear) const {
+        double const* sums = sums_[g].data() + index;
+        for (Eigen::Index i = 0; i < linear.size(); ++i) {
+            for (Eigen::Index j = 0; j <= i; ++j, sums += size_) precision(i, j) = *sums;
+        }
+        for (Eigen::Index i = 0; i < linear.size(); ++i, sums += size_) linear(i) = *sums;
+    }
+
     /// The system of one group at one index.
     void gather(std::size_t g, std::size_t index) {
         auto const d = static_cast<Eigen::Index>(block_.groups[g].size());
-        double const* sums = sums_[g].data() + index;
-        for (Eigen::Index i = 0; i < d; ++i) {
-            for (Eigen::Index j = 0; j <= i; ++j, sums += size_) precision_(i, j) = *sums;
-        }
-        for (Eigen::Index i = 0; i < d; ++i, sums += size_) linear_(i) = *sums;
+        sums_at(g, index, precision_.topLeftCorner(d, d), linear_.head(d));
         priors_.add_to(block_.groups[g], index, precision_.topLeftCorner(d, d), linear_.head(d));
     }
 
@@ -231,6 +284,8 @@ class SpreadSampler : public BlockSampler {
     Eigen::MatrixXd precision_;
     Eigen::VectorXd linear_, present_;
     Eigen::Index order_ = 0;
+    std::vector<double> logits_;  ///< of a choice
+    std::vector<IntegratedChoice> choices_;
 };
 
 }  // namespace

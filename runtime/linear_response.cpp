@@ -93,6 +93,7 @@ class Responses {
         if (!recorder_.columns()[column].is_identified) return {};
         Recorder::Source const source = recorder_.source(column);
         if (source.term == nullptr && layout.variables[source.variable].learnt_from) return {};
+        if (source.term == nullptr && layout.variables[source.variable].is_categorical) return {};  // its sd follows from its probability
         if (source.term == nullptr && layout.variables[source.variable].kind == VariableKind::Scale) {
             for (std::size_t s = 0; s < layout.scales.size(); ++s) {
                 if (layout.scales[s].variable == source.variable && layout.scales[s].locals.empty()) return {Kind::Scale, s, source.offset};
@@ -207,11 +208,13 @@ class Responses {
     double factor_sd(MeanField& field, Target const& target, double before, double own) const {
         if (target.kind == Kind::Scale) return field.posterior().scales[target.index][target.offset].sd_of_log;
         double variance = 0;
-        // E[g] is linear in the means of one factor, so any ε will do; but the mean of a truncated factor moves in proportion to small ones
-        // only.
+        // E[g] is linear in the means of one factor, so any ε will do; but the mean of a truncated factor, or of a choice, moves in
+        // proportion to small ones only.
         auto const& truncated = optimum_.truncated;
+        auto const& variables = problem_.plan.layout.variables;
         bool const is_gaussian =
-            std::all_of(truncated.begin(), truncated.end(), [](auto const& of_variable) { return of_variable.empty(); });
+            std::all_of(truncated.begin(), truncated.end(), [](auto const& of_variable) { return of_variable.empty(); }) &&
+            std::none_of(variables.begin(), variables.end(), [](Variable const& variable) { return variable.is_categorical; });
         double const epsilon = is_gaussian || !(own > 0) ? 1 : relative_tilt / own;
         for (std::size_t f = 0; f < problem_.plan.blocks.size(); ++f) {
             tilt(field, target, epsilon);

@@ -338,7 +338,8 @@ double MeanField::elbo() {
     Plan const& plan = problem_.plan;
     double total = 0;
     for (std::size_t f = 0; f < plan.layout.factors.size(); ++f)
-        total += factors_.log_truncation(f) + (expected_.is_flat(f) ? 0 : expected_.constant(f) - 0.5 * expected_.quadratic(f));
+        total += factors_.log_truncation(f) + factors_.log_choices(f) +
+                 (expected_.is_flat(f) ? 0 : expected_.constant(f) - 0.5 * expected_.quadratic(f));
     // E[log prior - log q] of a scale; what its cells have of E[log precision] is in q as well and cancels.
     for (std::vector<ScaleFactor> const& scales : posterior_.scales)
         for (ScaleFactor const& factor : scales) total += factor.log_normaliser + 0.5 * factor.precision * factor.squares;

@@ -65,6 +65,14 @@ GivenBefore given_before(std::vector<std::uint32_t> const& group, std::size_t in
 
 namespace {
 
+/// Of a choice: the logarithms of the probabilities of what is chosen among.
+std::vector<double> log_probabilities(std::vector<std::uint32_t> const& group, std::size_t here, std::vector<double> const& means,
+                                      std::size_t size) {
+    std::vector<double> logs;
+    for (std::uint32_t const component : group) logs.push_back(std::log(means[component * size + here]));
+    return logs;
+}
+
 /// Mean and Cholesky factor of the covariance of a system given the values one step back.
 struct Given {
     Eigen::VectorXd mean;
@@ -98,6 +106,12 @@ double log_factor_density(BlockPlan const& block, Variable const& variable, Grid
         bool const is_there =
             !step || (variable.extent == Extent::Time ? here == *step : here >= grid.offsets[*step] && here < grid.offsets[*step + 1]);
         if (!is_there) return;
+        if (variable.is_categorical) {
+            auto const logs = log_probabilities(group, here, posterior.state.values[block.variable], covariances.size);
+            for (std::size_t k = 0; k < group.size(); ++k)
+                if (values[group[k] * covariances.size + here] > 0) sum += logs[k];
+            return;
+        }
         std::size_t const first = group.front() * covariances.size + here;
         if (TruncatedFactor const* const factor = posterior.truncated_at(block.variable, first)) {
             sum += factor->log_density(values[first]);
@@ -118,6 +132,12 @@ void draw_factor(BlockPlan const& block, Variable const& variable, Grid const& g
                  std::vector<double>& values) {
     Covariances const& covariances = posterior.covariances[block.variable];
     for_each_system(block, variable, grid, [&](auto const& group, std::size_t here, std::optional<std::size_t> before) {
+        if (variable.is_categorical) {
+            std::size_t const chosen =
+                normals.categorical(log_probabilities(group, here, posterior.state.values[block.variable], covariances.size));
+            for (std::size_t k = 0; k < group.size(); ++k) values[group[k] * covariances.size + here] = k == chosen ? 1 : 0;
+            return;
+        }
         std::size_t const first = group.front() * covariances.size + here;
         if (TruncatedFactor const* const factor = posterior.truncated_at(block.variable, first)) {
             values[first] = normals.truncated(factor->density);
@@ -136,6 +156,12 @@ double entropy(BlockPlan const& block, Variable const& variable, Grid const& gri
     double sum = 0;
     if (variable.learnt_from) return sum;
     for_each_system(block, variable, grid, [&](auto const& group, std::size_t here, std::optional<std::size_t> before) {
+        if (variable.is_categorical) {
+            for (std::uint32_t const component : group)
+                if (double const p = posterior.state.values[block.variable][component * covariances.size + here]; p > 0)
+                    sum -= p * std::log(p);
+            return;
+        }
         if (TruncatedFactor const* const factor = posterior.truncated_at(block.variable, group.front() * covariances.size + here)) {
             sum += covariances.at(group.front(), group.front())[here] > 0 ? factor->entropy : -HUGE_VAL;
             return;

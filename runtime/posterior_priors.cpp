@@ -331,10 +331,25 @@ class Writer {
         }
     }
 
+    /// The probabilities as weights.
+    void write_choice(Variable const& variable, Group const& group) {
+        auto const dims = labelled_dims(variable);
+        std::size_t const count = variable.shape.back();
+        for (std::size_t first = 0; first < group.entries.size(); first += count) {
+            std::vector<std::string> labels(dims.size());
+            for (std::size_t d = dims.size() - 1, rest = first / count; d-- > 0; rest /= variable.shape[d])
+                labels[d] = index_of(dims[d], rest % variable.shape[d]);
+            std::vector<std::string> weights;
+            for (std::size_t k = 0; k < count; ++k) weights.push_back(number(group.entries[first + k].moments.mean));
+            statement(fmt::format("{} ~ categorical([{}])", target(variable, group, labels), fmt::join(weights, ", ")));
+        }
+    }
+
     void write_block(Variable const& variable, Group const& group) {
         std::size_t const row = variable.shape.empty() ? 1 : variable.shape.back();
         auto const dims = labelled_dims(variable);
         if (is_truncated(variable)) return write_truncated(variable, group);
+        if (variable.is_categorical) return write_choice(variable, group);
         std::vector<std::vector<std::string>> covariances;
         for (std::size_t first = 0; first < group.entries.size(); first += row) covariances.push_back(covariance(group, first, row));
         // A block whose rows have a covariance has one for all of them: entries are then drawn a row at a time.

@@ -24,8 +24,14 @@ PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.prob
                 places.push_back(component * covariances.size + here);
                 if (before) previous.push_back(component * covariances.size + *before);
             }
+            if (variable.is_categorical) {
+                std::vector<double> logs;
+                for (std::size_t const place : places) logs.push_back(std::log(posterior_.state.values[block.variable][place]));
+                blocks_.back().systems.push_back({std::move(places), {}, {}, {}, 0, {}, std::move(logs)});
+                return;
+            }
             if (TruncatedFactor const* const factor = posterior_.truncated_at(block.variable, places.front())) {
-                blocks_.back().systems.push_back({std::move(places), {}, {}, {}, 0, *factor});
+                blocks_.back().systems.push_back({std::move(places), {}, {}, {}, 0, *factor, {}});
                 return;
             }
             GivenBefore given = given_before(group, here, before, covariances);
@@ -68,7 +74,7 @@ void PosteriorSampler::add_scale(std::size_t index, MeanField const& field) {
 
 void PosteriorSampler::add_system(Block& block, std::vector<std::size_t> places, std::vector<std::size_t> before,
                                   Eigen::MatrixXd covariance, Eigen::MatrixXd gain) {
-    System system{std::move(places), std::move(before), covariance.llt().matrixL(), std::move(gain), 0, {}};
+    System system{std::move(places), std::move(before), covariance.llt().matrixL(), std::move(gain), 0, {}, {}};
     system.log_normaliser =
         system.root.diagonal().array().log().sum() + 0.5 * static_cast<double>(system.root.rows()) * std::log(2 * std::numbers::pi);
     block.systems.push_back(std::move(system));
@@ -85,6 +91,12 @@ double PosteriorSampler::draw(std::uint64_t seed, std::uint64_t index, State& st
         std::vector<double> const& means = posterior_.state.values[block.variable];
         std::vector<double>& values = state.values[block.variable];
         for (System const& system : block.systems) {
+            if (!system.log_probabilities.empty()) {
+                std::size_t const chosen = stream.categorical(system.log_probabilities);
+                for (std::size_t k = 0; k < system.places.size(); ++k) values[system.places[k]] = k == chosen ? 1 : 0;
+                log_density_of_draw += system.log_probabilities[chosen];
+                continue;
+            }
             if (system.truncated) {
                 double& value = values[system.places.front()];
                 value = stream.truncated(system.truncated->density);

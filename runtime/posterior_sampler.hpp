@@ -25,6 +25,7 @@ class PosteriorSampler {
         Eigen::MatrixXd gain;                     ///< regression on the step before
         double log_normaliser = 0;
         std::optional<TruncatedFactor> truncated;  ///< instead of root and gain
+        std::vector<double> log_probabilities;     ///< of a choice, likewise
     };
     struct Block {
         std::uint32_t variable = 0;

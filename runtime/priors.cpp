@@ -30,6 +30,7 @@ Priors::Priors(Plan const& plan, BlockPlan const& block, Inputs const& inputs, F
     precision_.assign(variable_.components * size_, 0.0);
     linear_.assign(variable_.components * size_, 0.0);
     for (Source& source : sources_) read(source);
+    if (auto const& log_weights = factors.log_weights(block.variable); !log_weights.empty()) linear_ = log_weights;
 }
 
 void Priors::update() {

@@ -18,7 +18,7 @@ class Priors {
     /// Recomputes what other parameters change. Costs nothing where the prior is made of numbers only.
     void update();
 
-    /// [component][extent]; the diagonal, without `full` priors
+    /// [component][extent]; the diagonal, without `full` priors. Of a categorical prior 0 and the log weights.
     std::vector<double> const& precision() const { return precision_; }
     std::vector<double> const& linear() const { return linear_; }
     /// Adds the prior of `components` at one index of the extent to a system of that order. precision [d, d] lower triangle, linear [d].

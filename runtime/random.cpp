@@ -209,6 +209,18 @@ double Stream::normal_outside(std::uint64_t word, double magnitude) {
 
 double Stream::truncated(TruncatedNormal const& density) { return density.draw(*this); }
 
+std::size_t Stream::categorical(std::span<double const> logits) {
+    auto const mode = std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    for (double const logit : logits) sum += std::exp(logit - *mode);
+    double rest = uniform() * sum;
+    for (std::size_t k = 0; k < logits.size(); ++k) {
+        rest -= std::exp(logits[k] - *mode);
+        if (rest < 0) return k;
+    }
+    return static_cast<std::size_t>(mode - logits.begin());  // what rounding left over
+}
+
 double Stream::exponential() { return -std::log(uniform()); }
 
 double Stream::log_gamma_draw(double shape) {

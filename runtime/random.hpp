@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace bam {
 
@@ -45,6 +46,8 @@ class NormalSource {
     virtual double normal() = 0;
     /// A number for an entry whose prior is truncated.
     virtual double truncated(TruncatedNormal const& density) = 0;
+    /// Which of several things is chosen, whose log probabilities are these up to a constant; minus infinity for what cannot be.
+    virtual std::size_t categorical(std::span<double const> logits) = 0;
 
   protected:
     ~NormalSource() = default;
@@ -80,6 +83,8 @@ class Stream final : public NormalSource {
 
     /// TruncatedNormal::draw.
     double truncated(TruncatedNormal const& density) override;
+
+    std::size_t categorical(std::span<double const> logits) override;
 
     /// Rate 1.
     double exponential();

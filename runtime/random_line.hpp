@@ -1,6 +1,8 @@
 // Normals for a sampler that are chosen so that what it draws can be compared with a density.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -30,6 +32,20 @@ class RandomLine final : public NormalSource {
         double const x = length_ == 0 ? density.mode() : density.draw(stream_);
         squares_ += 2 * density.drop(x);
         return x;
+    }
+    /// The mode outside of the range and for a length of 0, else any that can be, however unlikely.
+    std::size_t categorical(std::span<double const> logits) override {
+        std::size_t const k = taken_++;
+        auto chosen = static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+        if (k < first_ || k >= last_ || length_ == 0) return chosen;
+        double const most = logits[chosen];
+        auto const can_be = [](double logit) { return std::isfinite(logit); };
+        auto const among = std::count_if(logits.begin(), logits.end(), can_be);
+        auto left = static_cast<std::ptrdiff_t>(stream_.uniform() * static_cast<double>(among));
+        for (std::size_t i = 0; i < logits.size(); ++i)
+            if (can_be(logits[i]) && left-- == 0) chosen = i;
+        squares_ += 2 * (most - logits[chosen]);
+        return chosen;
     }
     /// By how much twice the log densities have fallen: the sum of the squares of the normals taken.
     double squares() const { return squares_; }

@@ -24,7 +24,13 @@ Recorder::Recorder(Problem const& problem, Inputs const& inputs) : problem_(prob
     for (std::uint32_t v = 0; v < plan.layout.variables.size(); ++v) {
         Variable const& variable = plan.layout.variables[v];
         if (variable.kind == VariableKind::Data || !variable.is_kept) continue;
-        add(variable.name, variable.dims, variable.extent, no_register, v, variable.first_step, !moved(v), !moved(v) && !variable.is_local);
+        add(variable.name, variable.dims, variable.extent, no_register, v, variable.first_step, !moved(v),
+            !moved(v) && (!variable.is_local || variable.is_categorical));
+        if (!variable.is_categorical) continue;
+        std::size_t choice = variable.dims.size();  // the last labelled dim
+        while (plan.layout.dims[variable.dims[choice - 1]].role != DimLayout::Role::Labelled) --choice;
+        for (std::size_t k = 0; k < columns_.size(); ++k)
+            if (places_[k].variable == v) columns_[k].choice = choice;
     }
     auto add_term = [&](TermPlan const& term) {
         Evaluated evaluated;

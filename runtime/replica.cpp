@@ -109,8 +109,12 @@ void Replica::start(std::uint64_t start, bool as_wide) {
         BlockPlan const& block = problem_.plan.blocks[b];
         Variable const& variable = layout.variables[block.variable];
         std::vector<double>& values = state_.values[block.variable];
-        Priors priors(problem_.plan, block, inputs(), factors_);
         Stream stream(seed_, chain_, UINT64_MAX - start, b);
+        if (variable.is_categorical) {
+            AncestralBlock(problem_, b, existing_entries(variable), inputs(), factors_, state_).draw(stream);
+            continue;
+        }
+        Priors priors(problem_.plan, block, inputs(), factors_);
         std::size_t const size = values.size() / variable.components;
         std::size_t const first = first_index(variable, problem_.bound.grid);
         for (std::size_t e = 0; e < values.size(); ++e) {
@@ -124,6 +128,15 @@ void Replica::start(std::uint64_t start, bool as_wide) {
     finish();
 }
 
+/// [component][extent]
+std::vector<std::size_t> Replica::existing_entries(Variable const& variable) const {
+    std::size_t const size = problem_.bound.grid.size(variable.extent);
+    std::vector<std::size_t> entries;
+    for (std::size_t e = 0; e < variable.components * size; ++e)
+        if (e % size >= first_index(variable, problem_.bound.grid)) entries.push_back(e);
+    return entries;
+}
+
 /// Scales as they are; each block given those that its prior reads, and each step of a path given the one before. sd 1 about 0 where no
 /// prior says anything.
 void Replica::start_from_prior(std::uint64_t start) {
@@ -135,22 +148,17 @@ void Replica::start_from_prior(std::uint64_t start) {
         std::size_t const size = values.size() / variable.components;
         std::size_t const first = first_index(variable, problem_.bound.grid);
         Stream stream(seed_, chain_, UINT64_MAX - start, b);
-        std::vector<std::size_t> entries;
-        for (std::size_t e = 0; e < values.size(); ++e) {
-            values[e] = 0;
-            if (e % size < first) continue;
-            values[e] = draw_within(factors_.interval(v, e), 0, 1, stream);
-            entries.push_back(e);
-        }
-        AncestralBlock(problem_, b, std::move(entries), inputs(), factors_, state_).draw(stream);
+        for (std::size_t e = 0; e < values.size(); ++e)
+            values[e] = e % size < first || variable.is_categorical ? 0 : draw_within(factors_.interval(v, e), 0, 1, stream);
+        AncestralBlock(problem_, b, existing_entries(variable), inputs(), factors_, state_).draw(stream);
     }
 }
 
 void Replica::sweep(std::uint64_t index) {
     std::uint64_t unit = 0;
-    for (auto& sampler : samplers_) {
+    for (std::size_t b = 0; b < samplers_.size(); ++b) {
         Stream stream(seed_, chain_, index, unit++);
-        sampler->draw(stream);
+        if (!problem_.plan.blocks[b].is_drawn_with_block) samplers_[b]->draw_with_choices(stream);
     }
     for (auto& augmentation : augmentations_) {
         Stream stream(seed_, chain_, index, unit++);

@@ -94,9 +94,15 @@ class Replica {
         samplers_[block]->draw(normals);
         finish();
     }
+    /// The same with the choices that are drawn with it.
+    void draw_block_with_choices(std::size_t block, NormalSource& normals) {
+        samplers_[block]->draw_with_choices(normals);
+        finish();
+    }
 
   private:
     void start_from_prior(std::uint64_t start);
+    std::vector<std::size_t> existing_entries(Variable const& variable) const;
     void finish();
     void update_densities();
     void require_rise(double before, std::string const& what) const;

@@ -27,6 +27,7 @@ constexpr std::size_t pilots = 8;
 constexpr double safety = 2;     ///< some simulated tables mix more slowly than those of the pilots
 constexpr std::size_t away = 8;  ///< times `thin` sweeps before the first draw, which is not to be like the truth
 constexpr std::uint64_t pilot_number = std::uint64_t{1} << 40;
+constexpr std::uint64_t tie_number = std::uint64_t{1} << 44;
 
 /// Identified columns, about `most` of them, scales first: those of a chain's file that a symmetry does not move.
 std::vector<std::size_t> choose(Problem const& problem, std::vector<DrawColumn> const& columns, std::size_t most) {
@@ -131,7 +132,14 @@ Calibration calibrate(Problem const& problem, CalibrationOptions const& options)
                 auto const draws = worker.run(number, options.draws, calibration.thin);
                 for (std::size_t q = 0; q < names.size(); ++q) {
                     std::size_t rank = 0;
-                    for (std::size_t d = 1; d < draws.size(); ++d) rank += draws[d][q] < draws[0][q] ? 1U : 0U;
+                    std::size_t ties = 0;  // of choices: broken at random
+                    for (std::size_t d = 1; d < draws.size(); ++d) {
+                        rank += draws[d][q] < draws[0][q] ? 1U : 0U;
+                        ties += draws[d][q] == draws[0][q] ? 1U : 0U;
+                    }
+                    if (ties > 0)
+                        rank +=
+                            static_cast<std::size_t>(Stream(options.seed, number, tie_number, q).uniform() * static_cast<double>(ties + 1));
                     ranks[number].push_back(rank);
                 }
             }

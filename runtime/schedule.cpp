@@ -40,8 +40,10 @@ std::string group_name(Layout const& layout, std::uint32_t v, std::vector<std::u
     return fmt::format("{}", fmt::join(names, " "));
 }
 
-char const* method_of(PlanMethod method) {
-    switch (method) {
+char const* method_of(BlockPlan const& block, Layout const& layout) {
+    if (block.is_drawn_with_block) return "categorical-integrated";
+    if (layout.variables[block.variable].is_categorical) return "categorical";
+    switch (block.method) {
         case PlanMethod::Joint: return "gaussian-joint";
         case PlanMethod::Sweep: return "gaussian-sweep";
         case PlanMethod::Markov: return "gaussian-markov";
@@ -70,7 +72,7 @@ std::vector<SweepStep> sweep_steps(PreparedTable const& table) {
     std::vector<SweepStep> steps;
     for (BlockPlan const& block : plan.blocks)
         for (auto const& group : block.groups)
-            steps.push_back({fmt::format("{}({})", method_of(block.method), group.size()), group_name(layout, block.variable, group)});
+            steps.push_back({fmt::format("{}({})", method_of(block, layout), group.size()), group_name(layout, block.variable, group)});
     for (OrbitPlan const& orbit : plan.orbits)
         if (orbit.is_moved)
             steps.push_back({"orbit-move", fmt::format("{},{}", layout.variables[orbit.first].name, layout.variables[orbit.second].name)});

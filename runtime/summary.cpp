@@ -52,7 +52,9 @@ Condition condition_of(ChainDraws const& draws, QuantitySummary const& quantity)
     for (std::size_t chain = 0; chain < draws.chains; ++chain)
         if (draws.draws > 1 && is_same(draws.values.subspan(chain * draws.draws, draws.draws))) return Condition::Stuck;
     double const least = std::max(lowest_ess, ess_per_chain * static_cast<double>(draws.chains));
-    bool const is_good = quantity.rhat <= highest_rhat && quantity.ess_bulk >= least && quantity.ess_tail >= least;
+    // Of what has few values, as choices, the tails may have none.
+    double const tail = std::isnan(quantity.ess_tail) ? quantity.ess_bulk : quantity.ess_tail;
+    bool const is_good = quantity.rhat <= highest_rhat && quantity.ess_bulk >= least && tail >= least;
     return is_good ? Condition::Good : Condition::Bad;  // a NaN is not good
 }
 
@@ -61,9 +63,17 @@ QuantitySummary undefined() {
     return {nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, nan};
 }
 
-void fill(SummaryRow& row, ChainDraws const& draws) {
+/// Of a choice, or of what hangs on choices only.
+bool is_nearly_certain(ChainDraws const& draws, QuantitySummary const& quantity, bool is_choice) {
+    auto const same = std::count(draws.values.begin(), draws.values.end(), quantity.median);
+    double const share = static_cast<double>(same) / static_cast<double>(draws.values.size());
+    return share >= 1 - rare_choice && (is_choice || share < 1);
+}
+
+void fill(SummaryRow& row, ChainDraws const& draws, bool has_choices) {
     row.quantity = draws.draws == 0 ? undefined() : summarize(draws);
-    row.condition = draws.draws == 0 ? Condition::Bad : condition_of(draws, row.quantity);
+    row.is_nearly_certain = has_choices && draws.draws > 0 && is_nearly_certain(draws, row.quantity, row.column.choice > 0);
+    row.condition = draws.draws == 0 ? Condition::Bad : row.is_nearly_certain ? Condition::Good : condition_of(draws, row.quantity);
 }
 
 }  // namespace
@@ -94,12 +104,14 @@ std::vector<SummaryRow> summarize(Run const& run) {
     rows[width].column = {"log_joint", {}, {}, all_identified, false};
     rows[width + 1].column = {"log_likelihood", {}, {}, true, false};
 
+    bool const has_choices = std::any_of(run.columns.begin(), run.columns.end(), [](DrawColumn const& c) { return c.choice > 0; });
     std::atomic<std::size_t> next = 0;
     auto const work = [&] {
         Gather gather(run);
         for (std::size_t i = next++; i < rows.size(); i = next++) {
             bool const is_column = i < width;
-            fill(rows[i], is_column ? gather.column(i) : gather.member(i == width ? &Chain::log_joint : &Chain::log_likelihood));
+            fill(rows[i], is_column ? gather.column(i) : gather.member(i == width ? &Chain::log_joint : &Chain::log_likelihood),
+                 has_choices);
         }
     };
     std::size_t const wanted = rows.size() * common_draws(run) * run.chains.size() / draws_per_thread;

@@ -25,10 +25,14 @@ enum class Condition : std::uint8_t {
 };
 char const* word(Condition condition);
 
+/// Share of draws that may differ from the rest so that chains need not agree on how often: of a choice that is nearly sure.
+inline constexpr double rare_choice = 0.05;
+
 struct SummaryRow {
     DrawColumn column;
     QuantitySummary quantity;
     Condition condition = Condition::Good;
+    bool is_nearly_certain = false;  ///< all draws but a few are the same, in a run with choices: not judged
 };
 
 /// A row per column, and at the end `log_joint` and `log_likelihood`. Of chains of different lengths the last draws are used, as many as

@@ -12,8 +12,14 @@ namespace bam {
 namespace {
 
 constexpr std::size_t short_passes = 20;
+constexpr std::size_t sweeps_to_choose = 20;
 constexpr double rounding = 1e-14;  ///< of the ELBO, relative
 constexpr double most_left = 1e-3;  ///< nats between the end of a climb and its optimum, by extrapolation
+
+bool has_choices(Plan const& plan) {
+    return std::any_of(plan.layout.variables.begin(), plan.layout.variables.end(),
+                       [](Variable const& variable) { return variable.is_categorical; });
+}
 
 }  // namespace
 
@@ -30,6 +36,8 @@ Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress c
         } else {
             Replica replica(problem, options.seed, 1, {});
             replica.start(k, options.starts_from_prior);
+            // Independent factors leave a choice where it is when what hangs on it has settled there; draws do not.
+            for (std::size_t i = 0; has_choices(problem.plan) && i < sweeps_to_choose; ++i) replica.sweep(k * sweeps_to_choose + i);
             field.start(replica.state());
         }
         std::vector<double> trace;

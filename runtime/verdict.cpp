@@ -60,6 +60,9 @@ class Judge {
     void say_chains();
     void advise();
     std::size_t needed_samples() const;
+    bool has_choices() const {
+        return std::any_of(rows_.begin(), rows_.end(), [](SummaryRow const& row) { return row.column.choice > 0; });
+    }
     void say(std::string sentence) { verdict_.sentences.push_back(std::move(sentence)); }
     std::span<double const> log_joint(std::size_t chain) const {
         return std::span<double const>(run_.chains[chain].log_joint).last(verdict_.draws);
@@ -76,6 +79,7 @@ class Judge {
 };
 
 void Judge::weigh(SummaryRow const& row) {
+    if (row.is_nearly_certain) return;
     std::string const name = label_name(row.column);
     QuantitySummary const& q = row.quantity;
     if (row.condition == Condition::NotFinite) return verdict_.not_finite.push_back(name);
@@ -137,7 +141,8 @@ void Judge::say_conditions() {
                         first_few(v.not_finite)));
     if (!v.stuck.empty()) say(fmt::format("Stuck: {}. At least one chain never moves them.", first_few(v.stuck)));
     if (!v.fixed.empty())
-        say(fmt::format("Fixed by the model: {}. They are the same in every draw, and have no R-hat or ESS.", first_few(v.fixed)));
+        say(fmt::format("{}: {}. They are the same in every draw, and have no R-hat or ESS.",
+                        has_choices() ? "Fixed by the model or by its choices" : "Fixed by the model", first_few(v.fixed)));
     if (v.unidentified > 0) {
         bool const is_one = v.unidentified == 1;
         std::string const rhat = v.unidentified_rhat ? fmt::format(" (R-hat up to {:.3f})", v.unidentified_rhat->value) : "";

@@ -35,6 +35,22 @@ class ChosenNormals : public NormalSource {
         squares_.push_back(2 * density.drop(x));
         return x;
     }
+    /// At z = 0 the mode, else any that can be.
+    std::size_t categorical(std::span<double const> logits) override {
+        double const z = next_ < values_.size() ? values_[next_] : 0;
+        ++next_;
+        auto chosen = static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+        double const most = logits[chosen];
+        choices_.emplace_back();
+        double sum = 0;
+        for (double const logit : logits) sum += std::exp(logit - most);
+        for (double const logit : logits) choices_.back().push_back(std::exp(logit - most) / sum);
+        if (z != 0) chosen = static_cast<std::size_t>(1000 * std::abs(z)) % logits.size();
+        if (!std::isfinite(logits[chosen]))
+            chosen = static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+        squares_.push_back(2 * (most - logits[chosen]));
+        return chosen;
+    }
     std::size_t taken() const { return next_; }
     /// Twice what the log densities have fallen from the modes, of all draws or of some.
     double squares() const { return squares(0, squares_.size()); }
@@ -44,9 +60,12 @@ class ChosenNormals : public NormalSource {
     }
     /// Those that were drawn from, in their order.
     std::vector<TruncatedNormal> const& densities() const { return densities_; }
+    /// The probabilities of what was chosen among, in the order of the choices.
+    std::vector<std::vector<double>> const& choices() const { return choices_; }
 
   private:
     std::vector<TruncatedNormal> densities_;
+    std::vector<std::vector<double>> choices_;
     std::vector<double> squares_;
     std::vector<double> values_;
     std::size_t next_ = 0;
@@ -66,7 +85,8 @@ class Certificate {
         double worst = 0;
         for (std::size_t b = 0; b < study_.problem.plan.blocks.size(); ++b) {
             bool const is_sweep = study_.problem.plan.blocks[b].method == PlanMethod::Sweep;
-            worst = std::max(worst, is_sweep ? sweep(b) : whole(b));
+            worst = std::max(worst, is_sweep ? sweep(b) : whole(b, false));
+            if (!study_.problem.plan.blocks[b].choices.empty()) worst = std::max(worst, whole(b, true));
         }
         return worst;
     }
@@ -78,16 +98,20 @@ class Certificate {
     }
 
   private:
-    double whole(std::size_t b) {
+    /// `with_choices`: those that are drawn with it, too.
+    double whole(std::size_t b, bool with_choices) {
+        auto const draw = [&](NormalSource& normals) {
+            with_choices ? replica_.draw_block_with_choices(b, normals) : replica_.draw_block(b, normals);
+        };
         State const start = replica_.state();
         ChosenNormals none({});
-        replica_.draw_block(b, none);
+        draw(none);
         double const reference = oracle_.log_joint(replica_.state()) + 0.5 * none.squares();
         double worst = 0;
         for (int repeat = 0; repeat < 3; ++repeat) {
             ChosenNormals chosen(normals(none.taken()));
             replica_.set_state(start);
-            replica_.draw_block(b, chosen);
+            draw(chosen);
             double const there = oracle_.log_joint(replica_.state());
             worst = std::max(worst, std::abs(there + 0.5 * chosen.squares() - reference) / (1 + std::abs(reference)));
         }

@@ -129,6 +129,7 @@ class Oracle {
     double log_density(std::size_t f, State const& state) const {
         Factor const& factor = model_.factors[f];
         double const truncation = factor.interval.is_bounded() ? log_truncation(f, state) : 0;
+        if (factor.is_categorical()) return log_choices(f, state);
         if (factor.is_flat()) return truncation;
         if (factor.has_covariance()) return log_density_of_covariance(f, state);
         double sum = 0;
@@ -141,6 +142,29 @@ class Oracle {
             sum += -0.5 * std::log(2 * std::numbers::pi * var) - 0.5 * r * r / var;
         });
         return sum + truncation;
+    }
+
+    /// Share of an entry of a categorical parameter: of the last labelled dim.
+    double share(Factor const& factor, Entry const& entry) const {
+        DimId const dim = numbering_.labelled(factor.target).back();
+        Node const& node = model_.terms[*factor.weights];
+        std::vector<double> weights(numbering_.size(dim), 1.0);
+        if (node.op == Op::Literal) weights = model_.literals[node.payload].values;
+        double sum = 0;
+        for (double const weight : weights) sum += weight;
+        return weights[entry.at({dim, 0})] / sum;
+    }
+
+    double log_choices(std::size_t f, State const& state) const {
+        Factor const& factor = model_.factors[f];
+        double sum = 0;
+        for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t, std::size_t) {
+            std::uint32_t const v = numbering_.variables.at(factor.target);
+            std::size_t const at = component * problem_.bound.grid.size(problem_.plan.layout.variables[v].extent) + index;
+            if (!problem_.masks[f].empty() && problem_.masks[f][at] == 0) return;
+            if (state.values[v][at] == 1) sum += std::log(share(factor, entry));
+        });
+        return sum;
     }
 
     /// Minus infinity outside of the interval, else minus the logarithm of what it has of the distribution.

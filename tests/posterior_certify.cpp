@@ -242,10 +242,12 @@ TEST_SUITE("slow") {
     // Ranks of 512 simulations; p of every quantity above 0.001 over their number (Bonferroni): of a right sampler one run in a thousand
     // fails.
     TEST_CASE(
-        "sbc of Gibbs: attention - attention with a skip term - regression - random walk - heavy tails - shrinkage - truncated priors") {
+        "sbc of Gibbs: attention - attention with a skip term - regression - random walk - heavy tails - shrinkage - truncated priors - "
+        "latent groups - choices - a learnt kernel") {
         for (Case const& which :
              {Case{"attention", "small"}, Case{"attention_skip", "small"}, Case{"regression", "rows"}, Case{"random_walk", "small"},
-              Case{"learnt_df", "small"}, Case{"shrinkage", "rows"}, Case{"truncated", "small"}}) {
+              Case{"learnt_df", "small"}, Case{"shrinkage", "rows"}, Case{"truncated", "small"}, Case{"latent", "small"},
+              Case{"picked", "small"}, Case{"learnt_kernel", "small"}}) {
             CAPTURE(which.model);
             auto const study = study_of(which);
             CalibrationOptions options;

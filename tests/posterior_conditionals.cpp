@@ -55,6 +55,13 @@ TEST_CASE("conditionals: attention with outputs of unknown degrees of freedom") 
 TEST_CASE("conditionals: attention with truncated priors") {
     for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("truncated", "small", cells);
 }
+TEST_CASE("conditionals: latent groups and readings that are off") {
+    for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("latent", "small", cells);
+}
+TEST_CASE("conditionals: choices of no sequence and no step") { check_study("picked", "small"); }
+TEST_CASE("conditionals: a kernel that is learnt") {
+    for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("learnt_kernel", "small", cells);
+}
 TEST_CASE("conditionals: horseshoe and laplace in a regression") { check_study("shrinkage", "rows"); }
 TEST_CASE("conditionals: attention") { check_study("attention", "small"); }
 TEST_CASE("conditionals: attention with a skip term") { check_study("attention_skip", "small"); }

@@ -120,6 +120,10 @@ TEST_CASE("geweke: attention with outputs of unknown degrees of freedom") { chec
 TEST_CASE("geweke: attention with truncated priors") { check_geweke("truncated", "small"); }
 TEST_CASE("geweke: attention with truncated priors over-relaxed") { check_geweke("truncated", "small", false, -0.6); }
 TEST_CASE("geweke: horseshoe and laplace in a regression") { check_geweke("shrinkage", "rows"); }
+TEST_CASE("geweke: latent groups and readings that are off") { check_geweke("latent", "small"); }
+TEST_CASE("geweke: latent groups over-relaxed") { check_geweke("latent", "small", false, -0.6); }
+TEST_CASE("geweke: choices of no sequence and no step") { check_geweke("picked", "small"); }
+TEST_CASE("geweke: a kernel that is learnt") { check_geweke("learnt_kernel", "small"); }
 TEST_CASE("geweke: two heads") { check_geweke("two_heads", "small"); }
 TEST_CASE("geweke: a bank of decays") { check_geweke("attention_kernel", "small"); }
 TEST_CASE("geweke: decays about what the time since the last step says") { check_geweke("attention_uneven", "small"); }

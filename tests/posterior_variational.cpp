@@ -90,6 +90,32 @@ TEST_CASE("mean field: moves along the orbits change passes and not the optimum"
     }
 }
 
+namespace {
+
+/// The factor of a choice has the probabilities that it is drawn with, and their covariance.
+void check_choices(Study const& study, Replica& replica, Posterior const& posterior, std::size_t b, State const& state) {
+    BlockPlan const& block = study.problem.plan.blocks[b];
+    Variable const& variable = study.problem.plan.layout.variables[block.variable];
+    Covariances const& covariances = posterior.covariances[block.variable];
+    std::vector<double> const& means = posterior.state.values[block.variable];
+    ChosenNormals normals({});
+    replica.set_state(state);
+    replica.draw_block(b, normals);
+    std::size_t k = 0;
+    for_each_system(block, variable, study.problem.bound.grid, [&](auto const& group, std::size_t here, auto) {
+        std::vector<double> const& p = normals.choices().at(k++);
+        REQUIRE(p.size() == group.size());
+        for (std::size_t i = 0; i < p.size(); ++i) {
+            CHECK(std::abs(means[group[i] * covariances.size + here] - p[i]) < 1e-11);
+            for (std::size_t j = 0; j < p.size(); ++j)
+                CHECK(std::abs(covariances.at(group[i], group[j])[here] - ((i == j ? p[i] : 0) - p[i] * p[j])) < 1e-11);
+        }
+    });
+    CHECK(k == normals.choices().size());
+}
+
+}  // namespace
+
 TEST_CASE("mean field: at point masses of the others a factor is the Gibbs conditional") {
     for (Case const& which : cases) {
         CAPTURE(which.model);
@@ -117,6 +143,10 @@ TEST_CASE("mean field: at point masses of the others a factor is the Gibbs condi
             };
             std::size_t count = 0;
             std::vector<double> const at_mean = draw({}, count);
+            if (study->problem.plan.layout.variables[block.variable].is_categorical) {
+                check_choices(*study, replica, field.posterior(), b, state);
+                continue;
+            }
             if (!field.posterior().truncated[block.variable].empty()) {
                 check_truncated(*study, replica, field.posterior(), b, state);
                 continue;

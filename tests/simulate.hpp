@@ -86,7 +86,9 @@ class Simulator {
             std::size_t const index = extent == Extent::Cell ? grid.cell(s, t) : (extent == Extent::Time ? t : s);
             for (std::size_t f = 0; f < model.factors.size(); ++f) {
                 Factor const& factor = model.factors[f];
-                if (factor.target != id || factor.is_flat()) continue;
+                if (factor.target != id) continue;
+                if (factor.is_categorical()) choose(factor, f, entries, index, values);
+                if (factor.is_flat()) continue;
                 std::vector<double> const noise = factor.has_covariance() ? correlated(factor) : std::vector<double>{};
                 for (std::size_t c = 0; c < entries.size(); ++c) {
                     if (!study_.problem.masks[f].empty() && study_.problem.masks[f][c * size + index] == 0) continue;
@@ -103,6 +105,21 @@ class Simulator {
                     while (mean + e < factor.interval.low || mean + e > factor.interval.high) e = normal() * sd;
                     values[c * size + index] = mean + e;
                 }
+            }
+        }
+    }
+
+    /// Entry after entry of the last dim: the first beyond which a uniform number lies.
+    void choose(Factor const& factor, std::size_t f, std::vector<Entry> const& entries, std::size_t index, std::vector<double>& values) {
+        std::size_t const size = values.size() / entries.size();
+        std::size_t const among = numbering_.size(numbering_.labelled(factor.target).back());
+        for (std::size_t first = 0; first < entries.size(); first += among) {
+            if (!study_.problem.masks[f].empty() && study_.problem.masks[f][first * size + index] == 0) continue;
+            double rest = std::uniform_real_distribution<double>()(random_);
+            for (std::size_t k = 0; k < among; ++k) {
+                double const share = oracle_.share(factor, entries[first + k]);
+                values[(first + k) * size + index] = rest >= 0 && rest < share ? 1 : 0;
+                rest = rest < share ? -1 : rest - share;
             }
         }
     }

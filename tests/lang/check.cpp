@@ -249,6 +249,31 @@ TEST_CASE("check: warnings do not stop a model") {
     CHECK(checked.sources.text(checked.diagnostics[1].labels[0].span) == "sigma");
 }
 
+TEST_CASE("check: a choice and a kernel that is learnt by one") {
+    Model const model = model_of(R"(
+        dims { group = 3; bank }
+        param { p[seq, group] ~ categorical([2, 1, 1]); q[seq, group] ~ categorical()
+                m[group] ~ normal(0, 1)
+                b[bank] fixed ggd_decays(scale = [2, 8], shape = 1); w[bank] ~ ggd_position(scale = [2, 8], shape = 1, sd = 0.1)
+                each[bank] fixed 1 }
+        state { u = w' * each }
+        observe { z ~ normal((p + q)' * m + u, 1) })");
+    CHECK(model.choice_of(symbol(model, "p")) == model.symbols[symbol(model, "m")].dims[0]);
+    CHECK(!model.choice_of(symbol(model, "m")));
+    SymbolId const kernel = symbol(model, "w_kernel");
+    REQUIRE(model.choice_of(kernel));
+    Dim const& dim = model.dims[*model.choice_of(kernel)];
+    CHECK(dim.labels == std::vector<std::string>{"scale 2 shape 1", "scale 8 shape 1"});
+    CHECK(model.symbols[symbol(model, "w_scale")].is_report);
+    auto const is_shape = [](Symbol const& s) { return s.name == "w_shape"; };  // it is known
+    CHECK(std::none_of(model.symbols.begin(), model.symbols.end(), is_shape));
+    for (Factor const& factor : model.factors) {
+        if (factor.target == symbol(model, "p")) CHECK(model.terms[*factor.weights].op == Op::Literal);
+        if (factor.target == symbol(model, "q")) CHECK(model.terms.is_constant(*factor.weights, 1));
+        if (factor.target == symbol(model, "w")) CHECK(mentions(model, factor.mean, {Op::Param, kernel, 0}));
+    }
+}
+
 TEST_CASE("check: functions that give a list of numbers") {
     Model const model = model_of(R"(
         dims { head = 4; bank; pair = 2 }

@@ -140,6 +140,29 @@ TEST_CASE("bank: shape 1 is one decay and exact - near 1 few are enough") {
     CHECK(near->decays[0] == doctest::Approx(std::exp(-1.0 / 16)).epsilon(0.01));
 }
 
+TEST_CASE("bank: several kernels share their decays - and one of them alone has weights of its own") {
+    std::vector<PositionKernel> kernels;
+    for (double const scale : {2.0, 8.0, 64.0})
+        for (double const shape : {0.3, 0.6, 1.0}) kernels.push_back({Form::Ggd, scale, shape});
+    auto const shared = find_shared_bank(kernels, 0.01, 512);
+    REQUIRE(shared);
+    CHECK(shared->decays.size() <= 16);
+    REQUIRE(shared->weights.size() == kernels.size() * shared->decays.size());
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+        CAPTURE(k);
+        auto const kernel = ggd(kernels[k].first, kernels[k].second);
+        for (std::size_t lag = 0; lag <= 512; ++lag) {
+            long double sum = 0;
+            for (std::size_t j = 0; j < shared->decays.size(); ++j)
+                sum += static_cast<long double>(shared->weights[k * shared->decays.size() + j]) *
+                       std::pow(static_cast<long double>(shared->decays[j]), static_cast<long double>(lag));
+            CHECK(std::abs(sum - kernel(static_cast<long double>(lag))) <= 0.0101L);
+        }
+    }
+    for (double const weight : shared->weights) CHECK(std::abs(weight) < 5);  // terms do not cancel
+    CHECK(find_shared_bank(kernels, 0.1, 512)->decays.size() < shared->decays.size());
+}
+
 TEST_CASE(
     "bank: a tighter tolerance or more lags take more decays - and kernels that vanish are followed as far as they can be told from 0") {
     PositionKernel const kernel{Form::Ggd, 16, 0.5};

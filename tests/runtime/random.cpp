@@ -300,6 +300,22 @@ TEST_CASE("scale draws are positive and finite at the ends of the range") {
     }
 }
 
+TEST_CASE("categorical: each as often as its probability and never what cannot be") {
+    constexpr std::size_t count = 100000;
+    std::vector<double> const p{0.5, 0, 0.3, 0.2};
+    std::vector<double> logits;
+    for (double const x : p) logits.push_back(std::log(x) - 1000);  // up to a constant
+    std::vector<double> hits(p.size());
+    Stream stream(1, 1, 1, 1);
+    for (std::size_t i = 0; i < count; ++i) hits[stream.categorical(logits)] += 1;
+    CHECK(hits[1] == 0);
+    for (std::size_t k = 0; k < p.size(); ++k) {
+        double const error = std::sqrt(p[k] * (1 - p[k]) / count);
+        CHECK(std::abs(hits[k] / count - p[k]) <= critical_normal * error);
+    }
+    CHECK(stream.categorical(std::vector<double>{0, -800}) == 0);
+}
+
 TEST_CASE("parameters without a distribution are refused") {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "assignments.hpp"
 #include "random.hpp"
 
 namespace bam {
@@ -164,6 +165,28 @@ TEST_CASE("verdict: converged") {
     CHECK(says(verdict, "verdict: converged. The worst R-hat of 2 identified quantities is 1.0"));
     CHECK(says(verdict, "Fixed by the model: `c`."));
     CHECK(says(verdict, "2 quantities are not identified (R-hat up to 1.0"));
+}
+
+TEST_CASE("verdict: choices that are nearly certain are not judged and those that are not are named") {
+    Run run = run_of(1000, {0, 0, 0, 0});
+    run.columns[2] = {"z", {1, 1}, {"S 1", "a"}, true, true, 2};
+    for (std::size_t chain = 0; chain < 4; ++chain)
+        for (std::size_t draw = 0; draw < 1000; ++draw) run.chains[chain].values[draw * 3 + 2] = chain == 2 && draw < 40 ? 0 : 1;
+    auto rows = summarize(run);
+    CHECK(rows[2].condition == Condition::Good);
+    CHECK(judge(rows, run, {500, 1000, 1}).is_converged);
+    CHECK(say_assignments(rows) == std::vector<std::string>{"z is a with probability 0.99."});
+    // One chain holds another group for good: that is another mode.
+    for (std::size_t draw = 0; draw < 1000; ++draw) run.chains[2].values[draw * 3 + 2] = 0;
+    CHECK(!judged(run).is_converged);
+    rows = summarize(run);
+    rows.push_back(rows[2]);
+    rows.back().column.labels = {"S 2", "a"};
+    rows.back().quantity.mean = 0.95;
+    CHECK(say_assignments(rows) ==
+          std::vector<std::string>{"z: 1 of 2 assigned with a probability below 0.9, so that predictions mix: S 1 to a (0.75)."});
+    rows[2].quantity.mean = 0.9;
+    CHECK(say_assignments(rows) == std::vector<std::string>{"z: all 2 are assigned with probability 0.9 or more."});
 }
 
 TEST_CASE("verdict: weights that are not identified do not count") {

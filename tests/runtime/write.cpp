@@ -49,9 +49,19 @@ DrawColumn entry(std::string name, std::vector<std::size_t> index, std::vector<s
     return {std::move(name), std::move(index), std::move(labels), is_identified, is_shown};
 }
 
+DrawColumn choice(std::string name, std::vector<std::size_t> index, std::vector<std::string> labels, std::size_t which) {
+    DrawColumn column = entry(std::move(name), std::move(index), std::move(labels));
+    column.choice = which;
+    return column;
+}
+
 std::vector<DrawColumn> columns() {
-    return {entry("W_k", {1, 1}, {"1", "dose"}, false, false), entry("W_k", {2, 1}, {"2", "dose"}, false, false), entry("a", {2}, {"2"}),
-            entry("sigma", {}, {}), entry("theta", {1}, {"Ann|B=\"100%\" # x\n"}, true, false)};
+    return {entry("W_k", {1, 1}, {"1", "dose"}, false, false),
+            entry("W_k", {2, 1}, {"2", "dose"}, false, false),
+            entry("a", {2}, {"2"}),
+            entry("sigma", {}, {}),
+            entry("theta", {1}, {"Ann|B=\"100%\" # x\n"}, true, false),
+            choice("z", {1, 2}, {"1", "2"}, 2)};
 }
 
 Chain chain_of(std::size_t draws) {
@@ -249,6 +259,7 @@ TEST_CASE("chain csv: what is read back is what was written, bit for bit") {
         CHECK(file.columns[i].labels == columns()[i].labels);
         CHECK(file.columns[i].is_identified == columns()[i].is_identified);
         CHECK(file.columns[i].is_shown == columns()[i].is_shown);
+        CHECK(file.columns[i].choice == columns()[i].choice);
     }
     CHECK(label_name(file.columns[0]) == "W_k[1,dose]");
     CHECK(label_name(file.columns[3]) == "sigma");

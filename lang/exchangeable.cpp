@@ -1,0 +1,62 @@
+// Codes of this file:
+//   BAM0331  (note) groups that nothing tells apart
+#include "exchangeable.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+namespace bam {
+namespace {
+
+bool has_dim(std::vector<DimId> const& dims, DimId dim) { return std::find(dims.begin(), dims.end(), dim) != dims.end(); }
+
+bool names(Region const& region, DimId dim) {
+    return std::any_of(region.labels.begin(), region.labels.end(), [&](Region::Labels const& label) { return label.dim == dim; });
+}
+
+/// A number for each of its entries, or a statement about one of them: in a prior, in a fixed parameter, in what is read from the table.
+bool are_told_apart(Model const& model, DimId dim) {
+    std::vector<Term> roots;
+    for (Factor const& factor : model.factors) {
+        if (names(factor.region, dim)) return true;
+        roots.push_back(factor.residual);
+        for (SpreadPart const& part : factor.spread) roots.push_back(part.value);
+        if (factor.weights) roots.push_back(*factor.weights);
+    }
+    for (ScalePrior const& prior : model.scale_priors)
+        if (names(prior.region, dim)) return true;
+    for (Term const term : model.terms.postorder(roots)) {
+        Node const& node = model.terms[term];
+        if (node.op == Op::Literal && has_dim(model.literals[node.payload].dims, dim)) return true;
+        if (node.op != Op::Param && node.op != Op::Data) continue;
+        Symbol const& symbol = model.symbols[static_cast<SymbolId>(node.payload)];
+        bool const is_known =
+            symbol.kind == SymbolKind::Data || (symbol.kind == SymbolKind::Fixed && model.literals[*symbol.literal].values.size() > 1);
+        if (is_known && has_dim(symbol.dims, dim)) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+Diagnostics exchangeable_choices(Model const& model) {
+    Diagnostics notes;
+    std::set<DimId> seen;
+    for (SymbolId id = 0; id < model.symbols.size(); ++id) {
+        auto const dim = model.choice_of(id);
+        if (!dim || !seen.insert(*dim).second || model.dims[*dim].size == 1 || are_told_apart(model, *dim)) continue;
+        std::string const& name = model.dims[*dim].name;
+        Diagnostic note{
+            331, Severity::Note, fmt::format("nothing tells the entries of `{}` apart: chains may number them differently", name), {}, {}};
+        note.labels.push_back({model.symbols[id].span, "it chooses among them"});
+        note.notes.push_back(fmt::format(
+            "give what they differ in a prior for each of them, such as a list of means, or say of which `{}` a sequence is known to be",
+            name));
+        notes.push_back(std::move(note));
+    }
+    return notes;
+}
+
+}  // namespace bam
