@@ -36,8 +36,8 @@ constexpr std::array translations{
     Translation{"dgamma", 2, "gamma({0}, {1})"},
     Translation{"inv_gamma", 2, "inverse_gamma({0}, {1})"},
     Translation{"invgamma", 2, "inverse_gamma({0}, {1})"},
-    Translation{"dunif", 2, "flat() in {0}..{1}"},
-    Translation{"uniform", 2, "flat() in {0}..{1}"},
+    Translation{"dunif", 2, "flat()"},
+    Translation{"uniform", 2, "flat()"},
     Translation{"cauchy", 2, "half_cauchy({1})"},
     Translation{"half_cauchy", 2, "half_cauchy({1})"},
     Translation{"double_exponential", 2, "laplace({0}, {1})"},
@@ -68,8 +68,11 @@ class Reading {
     std::optional<Distribution> run() {
         if (call_.kind != ExprKind::Call) return refuse_value();
         if (auto const ours = translated()) {
-            workspace_.error(120, call_.span, fmt::format("`{}` is written otherwise here", workspace_.text(call_.span)), "",
-                             {hint(*ours)});
+            Diagnostic& d = workspace_.error(120, call_.span, fmt::format("`{}` is written otherwise here", workspace_.text(call_.span)),
+                                             "", {hint(*ours)});
+            if (*ours == "flat()" && call_.args.size() == 2)
+                d.notes.push_back(fmt::format("a parameter that is not a spread keeps its bounds: `flat() in {}..{}`",
+                                              workspace_.text(call_.args[0].span), workspace_.text(call_.args[1].span)));
             return std::nullopt;
         }
         if (call_.text == "normal") return normal();

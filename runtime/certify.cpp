@@ -48,6 +48,7 @@ class Certifier {
     }
 
   private:
+    static constexpr char const* symmetry_claim = "a move does not change the log likelihood, and is drawn from the priors";
     static constexpr char const* quadratic_claim = "along random lines the log joint minus the derived normal's is constant";
 
     Stream stream() { return {seed_, 1, stream_base + draws_++, 0}; }
@@ -171,14 +172,14 @@ class Certifier {
             Stream random = stream();
             moves.move(random);
             replica_.set_state(state);
-            note("symmetry", name, "a move does not change the log likelihood", difference(replica_.log_likelihood(), reference));
+            note("symmetry", name, symmetry_claim, difference(replica_.log_likelihood(), reference));
         }
-        try_priors(orbit.first, first, start);
-        try_priors(orbit.second, second, start);
+        try_priors(name, orbit.first, first, start);
+        try_priors(name, orbit.second, second, start);
     }
 
     /// The quadratic from which a move along a symmetry is drawn, against the log joint: all that is not the likelihood.
-    void try_priors(std::uint32_t v, Priors& priors, State const& start) {
+    void try_priors(std::string const& name, std::uint32_t v, Priors& priors, State const& start) {
         Variable const& variable = layout_.variables[v];
         std::vector<double> const& values = start.values[v];
         std::size_t const size = values.size() / variable.components;
@@ -199,8 +200,7 @@ class Certifier {
         for (std::size_t e = 0; e < values.size(); ++e)
             change += direction[e] * priors.linear()[e] - product[e] * (values[e] + 0.5 * direction[e]);
         replica_.set_state(moved);
-        note("symmetry", variable.name, "the priors that a move is drawn from are those of the log joint",
-             difference(replica_.log_joint() - replica_.log_likelihood(), reference + change));
+        note("symmetry", name, symmetry_claim, difference(replica_.log_joint() - replica_.log_likelihood(), reference + change));
     }
 
     Problem const& problem_;

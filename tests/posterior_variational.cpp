@@ -7,6 +7,7 @@
 
 #include "certificate.hpp"
 #include "linear_response.hpp"
+#include "pareto.hpp"
 #include "studies.hpp"
 #include "variational.hpp"
 

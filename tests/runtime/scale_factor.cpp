@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 
+#include "scale_family.hpp"
+
 using namespace bam;
 
 namespace {
@@ -80,13 +82,43 @@ TEST_CASE("scale factor: priors without a closed form against sums in another co
     }
 }
 
-TEST_CASE("scale factor: quantiles of the table are those of the density") {
-    ScalePriorLayout const p = prior(ScaleFamily::InverseGamma, 3, 1);
-    ScaleTable const table(p, SpreadKind::Variance, 4, 2);
-    // Shares of an inverse gamma with shape 5 and scale 2: P(v < x) = Q(5, 2 / x) = exp(-r) (1 + r + r^2/2 + r^3/6 + r^4/24), r = 2 / x.
-    for (double const u : {0.01, 0.3, 0.5, 0.9, 0.999}) {
-        double const sd = table.quantile(u);
-        double const r = 2 / (sd * sd);
-        CHECK(std::exp(-r) * (1 + r + r * r / 2 + r * r * r / 6 + r * r * r * r / 24) == doctest::Approx(u).epsilon(1e-4));
+TEST_CASE("scale factor: draws are those of the density") {
+    struct Case {
+        ScalePriorLayout prior;
+        SpreadKind spread;
+    };
+    for (Case const& one :
+         {Case{prior(ScaleFamily::InverseGamma, 3, 1), SpreadKind::Variance}, Case{prior(ScaleFamily::Gamma, 3, 1), SpreadKind::Precision},
+          Case{prior(ScaleFamily::Exponential, 0.7, 0), SpreadKind::Variance},
+          Case{prior(ScaleFamily::Exponential, 0.7, 0), SpreadKind::Sd}, Case{prior(ScaleFamily::HalfNormal, 1.3, 0), SpreadKind::Sd},
+          Case{prior(ScaleFamily::HalfStudentT, 3, 0.8), SpreadKind::Sd}}) {
+        ScaleFactor const q = make_scale_factor(one.prior, one.spread, 6, 2.5);
+        ScaleSampler const sampler(one.prior, one.spread, 6, 2.5);
+        constexpr int draws = 40000;
+        double precision = 0, squares = 0, log_precision = 0, log_squares = 0;
+        for (int i = 0; i < draws; ++i) {
+            Stream stream(3, 0, static_cast<std::uint64_t>(i), 0);
+            double const sd = sampler.draw(stream);
+            precision += 1 / (sd * sd) / draws;
+            squares += 1 / (sd * sd * sd * sd) / draws;
+            log_precision += -2 * std::log(sd) / draws;
+            log_squares += 4 * std::log(sd) * std::log(sd) / draws;
+        }
+        CAPTURE(static_cast<int>(one.prior.family));
+        CHECK(std::abs(precision - q.precision) < 4 * std::sqrt((squares - precision * precision) / draws));
+        CHECK(std::abs(log_precision - q.log_precision) < 4 * std::sqrt((log_squares - log_precision * log_precision) / draws));
+        CHECK(0.5 * std::sqrt(log_squares - log_precision * log_precision) == doctest::Approx(q.sd_of_log).epsilon(0.05));
+    }
+}
+
+// Γ(a + 1) = a Γ(a), and 10^9 is beyond what the difference of two logarithms can tell.
+TEST_CASE("scale factor: with so many degrees of freedom that it is a point") {
+    for (double const a : {3.0, 999.9, 1e3, 1e6, 1e9, 1e15}) {
+        CHECK(log_gamma_ratio(a, 1) == doctest::Approx(std::log(a)).epsilon(1e-13));
+        CHECK(log_gamma_ratio(a, 0.5) + log_gamma_ratio(a + 0.5, 0.5) == doctest::Approx(std::log(a)).epsilon(1e-13));
+        if (a < 1e6) continue;
+        // gamma(a, a) is the point 1: one cell with square S has normaliser exp(-S / 2).
+        ScaleFactor const q = make_scale_factor(prior(ScaleFamily::Gamma, a, a), SpreadKind::Precision, 1, 2.5);
+        CHECK(q.log_normaliser == doctest::Approx(-1.25).epsilon(10 / a));
     }
 }
