@@ -67,7 +67,7 @@ Expected average(std::span<double const> log_densities, std::size_t chains) {
 Expected reweighted(std::span<double const> log_densities, std::span<double const> log_ratios, std::size_t chains) {
     std::vector<double> const densities = relative(log_densities);
     double const efficiency = efficiency_of(relative(log_ratios), chains);
-    return weigh(log_densities, densities, smooth_weights({log_ratios.begin(), log_ratios.end()}, efficiency), efficiency);
+    return weigh(log_densities, densities, smooth_weights({log_ratios.begin(), log_ratios.end()}), efficiency);
 }
 
 double log_mean_exp(std::span<double const> values) {

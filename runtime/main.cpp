@@ -9,25 +9,17 @@
 #include <filesystem>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "main_events.hpp"
+#include "main_judge.hpp"
 #include "main_options.hpp"
+#include "main_print.hpp"
 #include "main_progress.hpp"
 
 namespace bam::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-void put(std::string const& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-void say(std::string const& text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-
-void say(Report const& report) { say(report.text(has_colour(STDERR_FILENO))); }
-
-std::string dump(Json const& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n'; }
-
-std::string counted(std::size_t count, std::string const& noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
 
 // ---------------------------------------------------------------- check, explain, priors, samplers, simulate, verify
 
@@ -211,12 +203,6 @@ int run_verify(Options const& options) {
 
 // ---------------------------------------------------------------- fit
 
-std::string notes_of(Fit const& fit) {
-    std::string text;
-    for (std::string const& note : fit.notes()) text += "note: " + note + "\n";
-    return text;
-}
-
 /// What was run, in a line.
 std::string run_line(Fit const& fit) {
     if (fit.options().backend == Backend::Variational)
@@ -310,7 +296,7 @@ int run_fit(Options const& options) {
     return options.strict && !fit.is_converged() ? exit_not_converged : 0;
 }
 
-// ---------------------------------------------------------------- predict, summary, diagnose, fmt
+// ---------------------------------------------------------------- predict, summary, fmt
 
 int run_predict(Options const& options) {
     check_outputs(options);
@@ -337,75 +323,6 @@ int run_summary(Options const& options) {
         put(fit.table(options.raw) + "\n" + fit.verdict() + notes_of(fit));
     }
     return options.strict && !fit.is_converged() ? exit_not_converged : 0;
-}
-
-int run_diagnose(Options const& options) {
-    Fit const fit = Fit::open(options.files.front());
-    std::optional<Csv> table;
-    if (!options.data.empty()) table = options.read_data();
-    Json json = {{"verdict", Json::parse(fit.json())["verdict"]}};
-    std::string text = fit.verdict() + notes_of(fit);
-    std::string answers;
-    auto const add = [&](std::string const& key, std::string const& answer, std::string const& answer_json, Report const& report) {
-        say(report);
-        json[key] = Json::parse(answer_json);
-        answers += (answers.empty() ? "" : "\n") + answer;
-    };
-    if (options.prior_sensitivity) {
-        PriorSensitivity const sensitivity = fit.prior_sensitivity(table);
-        add("prior_sensitivity", sensitivity.text, sensitivity.json, sensitivity.report);
-    }
-    auto const add_judgement = [&](std::string const& key, Judgement const& judgement) {
-        add(key, judgement.text, judgement.json, judgement.report);
-    };
-    if (options.calibration) add_judgement("calibration", fit.calibration(table));
-    if (!options.held_out.empty()) add_judgement("held_out", fit.score(options.read_table(options.held_out)));
-    if (options.predictive_checks) add_judgement("predictive_checks", fit.predictive_checks(table));
-    if (answers.empty() && fit.options().backend != Backend::Map)
-        text +=
-            "more: `--prior-sensitivity` says which quantities hang on which prior, `--calibration` and `--predictive-checks` whether "
-            "outputs "
-            "are as predicted\n";
-    put(options.format == Format::Json ? dump(json) : answers.empty() ? text : answers);
-    return 0;
-}
-
-int run_score(Options const& options) {
-    Fit const fit = Fit::open(options.files.front());
-    Judgement const judgement = fit.score(options.read_data());
-    say(judgement.report);
-    put(options.format == Format::Json ? judgement.json : judgement.text);
-    return 0;
-}
-
-/// Runs by the names of their folders, or as they were given where those are the same.
-std::vector<std::string> run_names(std::vector<std::string> const& folders) {
-    std::vector<std::string> names;
-    for (std::string const& folder : folders) {
-        std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
-        if (path.filename().empty()) path = path.parent_path();
-        names.push_back(path.filename().string());
-    }
-    return std::set(names.begin(), names.end()).size() == names.size() ? names : folders;
-}
-
-int run_compare(Options const& options) {
-    std::optional<Csv> table;
-    if (!options.data.empty()) table = options.read_data();
-    std::vector<NamedFit> fits;
-    std::vector<std::string> const names = run_names(options.files);
-    for (std::size_t k = 0; k < names.size(); ++k) fits.push_back({names[k], Fit::open(options.files[k])});
-    CompareOptions how = options.compare;
-    bool const is_shown = is_terminal(STDERR_FILENO);
-    if (is_shown)
-        how.progress = [](std::string const& run, std::size_t number, std::size_t of) {
-            say(fmt::format("\r\x1b[K{}: fit anew {} of at most {}", run, number, of));
-        };
-    Comparison const comparison = compare(fits, table, how);
-    if (is_shown) say("\r\x1b[K");
-    say(comparison.report);
-    put(options.format == Format::Json ? comparison.json : comparison.text);
-    return 0;
 }
 
 int run_fmt(Options const& options) {

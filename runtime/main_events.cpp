@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -19,6 +20,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr int exit_create = 73;
 constexpr std::size_t reports = 20;  ///< of a chain, about
+
+Json bytes(double value) { return static_cast<std::int64_t>(value); }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -72,7 +75,7 @@ void EventStream::start(Prepared const& prepared, std::string const& model, std:
             {{"chains", options.chains}, {"num_warmup", options.num_warmup}, {"num_samples", options.num_samples}, {"thin", options.thin}});
         if (!options.until.empty()) json.update({{"until", options.until}, {"max_draws", options.max_draws}});
     }
-    json["memory"] = first_memory_;
+    json["memory"] = bytes(first_memory_);
     write(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -104,7 +107,7 @@ void EventStream::show(Progress const& progress) {
         json.update({{"warmup", progress.is_warmup}, {"log_joint", number(progress.log_joint)}});
     else
         json["elbo"] = number(progress.elbo);
-    json.update({{"seconds_per_iteration", pace}, {"memory", memory}, {"memory_growth", memory - first_memory_}});
+    json.update({{"seconds_per_iteration", pace}, {"memory", bytes(memory)}, {"memory_growth", bytes(memory - first_memory_)}});
     write(json.dump());
     watch(progress, pace, first_pace, memory - first_memory_);
 }
@@ -143,7 +146,7 @@ void EventStream::end(Fit const& fit) {
                 {"interrupted", fit.is_interrupted()},
                 {"rhat", number(rhat > 0 ? rhat : std::nan(""))},
                 {"ess", number(ess)},
-                {"memory", resident_memory()},
+                {"memory", bytes(resident_memory())},
                 {"verdict", fit.verdict()}})
               .dump(-1, ' ', false, Json::error_handler_t::replace));
 }

@@ -57,7 +57,7 @@ TEST_CASE("events: from the start to the end of every chain") {
     auto const progress = run.of("progress");
     CHECK(progress.size() == 42);
     double before = 0;
-    std::size_t ends = 0;
+    int ends = 0;
     for (Json const& event : progress) {
         CHECK(event["warmup"] == (event["iteration"].get<int>() <= 100));
         CHECK(event["log_joint"].is_number());

@@ -29,7 +29,7 @@ Csv table(std::uint64_t number, double share = 0) {
         Stream stream(42, number, static_cast<std::uint64_t>(s), 0);
         double x = stream.normal();
         for (int t = 0; t < 30; ++t) {
-            text += fmt::format("s{},{},{:.17g}\n", s, t + 100 * number, 1 + x);
+            text += fmt::format("s{},{},{:.17g}\n", s, static_cast<std::uint64_t>(t) + 100 * number, 1 + x);
             x = share * x + std::sqrt(1 - share * share) * stream.normal();
         }
     }

@@ -58,7 +58,7 @@ TEST_CASE("until: chains end at the first look at which the conditions hold and 
         CHECK(quantity.rhat < 1.02);
         CHECK(std::min(quantity.ess_bulk, quantity.ess_tail) > 250);
     }
-    for (std::size_t const threads : {2, 3, 7}) {
+    for (std::size_t const threads : {std::size_t{2}, std::size_t{3}, std::size_t{7}}) {
         Fit const other = fit_until("rhat<1.02,ess>250", threads);
         CHECK(other.draws("b") == one.draws("b"));
     }
