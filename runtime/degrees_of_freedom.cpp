@@ -41,7 +41,8 @@ void for_each_cell(ScaleLayout const& scale, Layout const& layout, Factors const
 double log_marginal(ScaleLayout const& scale, Layout const& layout, Factors const& factors, double log_df) {
     double const df = std::exp(log_df);
     double sum = log_density(scale.priors.back(), df) + log_df;
-    for_each_cell(scale, layout, factors, [&](std::uint32_t, std::size_t, double n, double square) { sum += log_student_t(df, n, square); });
+    for_each_cell(scale, layout, factors,
+                  [&](std::uint32_t, std::size_t, double n, double square) { sum += log_student_t(df, n, square); });
     return sum;
 }
 
