@@ -75,7 +75,8 @@ struct SpreadPart {
     Term value = 0;  ///< Constant, Literal, Data or Param; of a Covariance a Literal [k, k] over the target's last dim
 };
 
-/// One `target ~ normal(mean, spread)` statement: observations and priors alike. Its residual is mean - target.
+/// One `target ~ normal(mean, spread)` statement: observations and priors alike. Its residual is mean - target; of a binary output, whose
+/// spread is a local scale w, mean - (target - 1/2) / w.
 struct Factor {
     SymbolId target = 0;
     Region region;
@@ -83,7 +84,8 @@ struct Factor {
     Term residual = 0;
     std::vector<SpreadPart> spread;  ///< the precision of a cell is the product of theirs. None: flat. A Covariance stands alone
     bool is_observation = false;
-    Interval interval;  ///< of a prior: where its entries lie
+    bool is_binary = false;  ///< of an observation: 1 with probability 1 / (1 + exp(-mean)), else 0
+    Interval interval;       ///< of a prior: where its entries lie
     Span span;
     std::vector<std::uint32_t> overridden_by;  ///< factors of later statements on the same target that take some of its entries
 

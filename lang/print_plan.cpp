@@ -75,6 +75,7 @@ class PlanPrinter {
         FactorLayout const& factor = layout_.factors[f];
         std::string words = fmt::format("factor {}: {}", f, name(factor.target));
         if (factor.is_flat()) words += " flat";
+        if (factor.is_binary) words += " binary";
         words += to_text(factor.interval);
         for (SpreadLayout const& part : factor.spread) {
             words += fmt::format(" {} = ", argument_name(part.kind));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "augmented_density.hpp"
 #include "random_line.hpp"
 #include "scales.hpp"
 
@@ -66,7 +67,7 @@ class Certifier {
             RandomLine line(random, length);
             replica_.set_state(start);
             replica_.draw_block(b, line);
-            return replica_.log_joint() + 0.5 * line.squares();
+            return log_augmented(problem_, replica_) + 0.5 * line.squares();
         };
         double const reference = at(0);
         for (double const length : {1.0, 0.3, 3.0})
@@ -93,7 +94,7 @@ class Certifier {
                     for (std::size_t i = from; i < size; ++i)
                         mixed.values[block.variable][c * size + i] = start.values[block.variable][c * size + i];
                 replica_.set_state(mixed);
-                return replica_.log_joint() + 0.5 * line.squares();
+                return log_augmented(problem_, replica_) + 0.5 * line.squares();
             };
             double const reference = at(0);
             for (double const length : {1.0, 3.0}) note("quadratic", variable.name, quadratic_claim, difference(at(length), reference));
@@ -124,7 +125,7 @@ class Certifier {
                 State mixed = start;
                 for (std::size_t i = 0; i <= k; ++i) mixed.values[output.variable][entries[i]] = state.values[output.variable][entries[i]];
                 replica_.set_state(mixed);
-                return replica_.log_joint() + 0.5 * line.squares();
+                return log_augmented(problem_, replica_) + 0.5 * line.squares();
             };
             double const reference = at(0);
             for (double const length : {1.0, 3.0})
@@ -140,7 +141,7 @@ class Certifier {
                 State state = start;
                 state.values[scale.variable][e] *= ratio;
                 replica_.set_state(state);
-                return replica_.log_joint() - log_conditional(scale, layout_, replica_.factors(), state, e);
+                return log_augmented(problem_, replica_) - log_conditional(scale, layout_, replica_.factors(), state, e);
             };
             double const reference = at(1);
             for (double const ratio : {0.5, 0.8, 1.3, 2.0})

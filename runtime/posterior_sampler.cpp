@@ -45,7 +45,7 @@ PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.prob
     }
     for (std::size_t s = 0; s < plan.layout.scales.size(); ++s) {
         ScaleLayout const& scale = plan.layout.scales[s];
-        if (plan.layout.variables[scale.variable].learnt_from) continue;
+        if (plan.layout.variables[scale.variable].learnt_from || is_binary(scale)) continue;  // the latter are integrated out
         scales_.push_back({s, {}, field.counts(s), {}});
         if (!scale.locals.empty()) {
             scales_.back().df.emplace(scale.priors.back(), field.local_sums(s));

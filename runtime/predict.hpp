@@ -43,6 +43,8 @@ class Predictor {
         bool is_drawn = false;  ///< a missing cell that is drawn with the parameters (augment.hpp): its draws are its predictions
     };
     double observed(Target const& target) const;
+    bool is_binary(Target const& target) const;
+    static void fill_binary(Prediction& prediction);
     /// A value of the target in the table's unit.
     double to_table(Target const& target, double value) const;
     void set_moments(Prediction& prediction, Target const& target, PredictiveMoments const& exact) const;
@@ -55,7 +57,7 @@ class Predictor {
     std::size_t draws_ = 0;  ///< kept per chain
     std::size_t stride_ = 1;
     std::vector<Target> targets_;              ///< by factor, component, cell
-    std::vector<std::vector<double>> values_;  ///< per chain: [draw][target]
+    std::vector<std::vector<double>> values_;  ///< per chain: [draw][target]; of a binary output the probability of a 1
     std::vector<std::size_t> filled_;          ///< per chain: draws recorded
 };
 

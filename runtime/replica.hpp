@@ -74,7 +74,8 @@ class Replica {
 
     State const& state() const { return state_; }
     void set_state(State const& state);
-    /// log p(y, parameters), of the parameters as the file declares them; as of the last sweep.
+    /// log p(y, parameters), of the parameters as the file declares them; as of the last sweep. Local scales of binary outputs are
+    /// integrated out: how wide they are says nothing of the parameters.
     double log_joint() const { return log_joint_; }
     /// log p(y | parameters)
     double log_likelihood() const { return log_likelihood_; }

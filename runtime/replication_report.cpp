@@ -63,7 +63,23 @@ std::vector<std::string> posterior_sentences(Replicated const& one) {
     return unlike;
 }
 
+/// Of outputs of 0 or 1 the share of 1 says all that there is to say of a column.
+std::vector<std::string> binary_sentences(Replicated const& one, bool is_prior) {
+    Replicated::Statistic const& s = one.statistics.front();
+    std::string const range =
+        fmt::format("{}: the share of 1 is from {} to {} in nine of ten simulated tables", one.output, percent(s.q5), percent(s.q95));
+    if (std::isnan(s.observed)) return {range + "."};
+    bool const is_like = s.share_above >= tail && s.share_above <= 1 - tail;
+    std::vector<std::string> sentences{fmt::format("{}, and {} of the observed cells{}.", range, percent(s.observed),
+                                                   is_like    ? ""
+                                                   : is_prior ? ": it expects other outputs"
+                                                              : ", which is unlike them")};
+    if (!is_like && !is_prior) sentences.emplace_back("The model does not make tables like the observed one in this respect.");
+    return sentences;
+}
+
 std::vector<std::string> sentences_of(Replicated const& one, bool is_prior) {
+    if (one.is_binary) return binary_sentences(one, is_prior);
     return is_prior ? prior_sentences(one) : posterior_sentences(one);
 }
 

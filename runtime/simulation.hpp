@@ -36,7 +36,8 @@ class Simulation {
     State const& draw(std::uint64_t number, double const* row = nullptr);
     /// New outputs of these parameters.
     void draw_outputs(State const& parameters, std::uint64_t number);
-    /// Per factor, [component][extent of its target]: the means that the last outputs were drawn about; 0 where none was.
+    /// Per factor, [component][extent of its target]: the means that the last outputs were drawn about, of a binary one the probability of
+    /// a 1; 0 where none was.
     std::vector<std::vector<double>> const& means() const { return cell_means_; }
     /// Per factor: the sds about them.
     std::vector<std::vector<double>> const& sds() const { return cell_sds_; }
@@ -46,6 +47,7 @@ class Simulation {
   private:
     void set_up(std::vector<DrawColumn> const& columns, Diagnostics& diagnostics);
     void draw_auxiliaries(std::uint64_t number);
+    void draw_binary_locals(ScaleLayout const& scale, std::uint64_t number);
     void draw_outputs(std::uint64_t number);
     void fill(std::size_t factor, std::size_t first_step, std::size_t last_step, std::uint64_t number);
 
@@ -56,6 +58,7 @@ class Simulation {
     State state_;
     std::vector<std::unique_ptr<PassRunner>> means_;  ///< per factor; null where the target is a parameter
     std::vector<std::vector<double>> cell_means_, cell_sds_;
+    std::vector<std::vector<double>> log_odds_;  ///< per factor: of a binary one, [component][extent]; else empty
 };
 
 }  // namespace bam

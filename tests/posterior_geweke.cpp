@@ -100,6 +100,11 @@ TEST_CASE("geweke: a decay per unit") { check_geweke("attention_unit_decay", "sm
 TEST_CASE("geweke: attention with heavy tails in priors and outputs") { check_geweke("robust", "small"); }
 TEST_CASE("geweke: attention with truncated priors") { check_geweke("truncated", "small"); }
 TEST_CASE("geweke: attention with truncated priors over-relaxed") { check_geweke("truncated", "small", false, -0.6); }
+TEST_CASE("geweke: attention with binary outputs") { check_geweke("binary", "small"); }
+TEST_CASE("geweke: attention with binary outputs over-relaxed") { check_geweke("binary", "small", false, -0.6); }
+TEST_CASE("geweke: attention with a horseshoe and a cut flat prior") { check_geweke("sparse_attention", "small"); }
+TEST_CASE("geweke: regression with outliers and truncated priors") { check_geweke("robust_regression", "rows"); }
+TEST_CASE("geweke: logistic regression") { check_geweke("logistic", "rows"); }
 TEST_CASE("geweke: horseshoe and laplace in a regression") { check_geweke("shrinkage", "rows"); }
 TEST_CASE("geweke: two heads") { check_geweke("two_heads", "small"); }
 TEST_CASE("geweke: a bank of decays") { check_geweke("attention_kernel", "small"); }
