@@ -14,6 +14,15 @@ namespace {
 constexpr std::uint64_t noise_stream = std::uint64_t{1} << 35;  // above those of Carrier
 constexpr std::uint64_t auxiliary_stream = std::uint64_t{1} << 36;
 
+/// Whether a mean reads an earlier step of an output, which may be one that is always observed.
+bool looks_back(Plan const& plan) {
+    return std::any_of(plan.means.begin(), plan.means.end(), [&](TermPlan const& mean) {
+        return std::any_of(mean.pass.registers.begin(), mean.pass.registers.end(), [&](Register const& reg) {
+            return reg.from == From::Variable && reg.lag > 0 && is_output(plan.layout, reg.index);
+        });
+    });
+}
+
 }  // namespace
 
 std::vector<std::string> find_flat(Problem const& problem) {
@@ -148,7 +157,7 @@ void Simulation::draw_auxiliaries(std::uint64_t number) {
 void Simulation::draw_outputs(std::uint64_t number) {
     Layout const& layout = problem_.plan.layout;
     std::size_t const steps = problem_.bound.grid.steps;
-    std::size_t const stride = problem_.plan.lagged_outputs.empty() ? steps : 1;
+    std::size_t const stride = looks_back(problem_.plan) ? 1 : steps;
     for (std::size_t first = 0; first < steps; first += stride)
         for (std::size_t f = 0; f < layout.factors.size(); ++f)
             if (layout.factors[f].is_observation) fill(f, first, std::min(steps, first + stride), number);
