@@ -311,8 +311,8 @@ std::vector<Verb> const& verbs() {
          "Where means look back at outputs, missing ones are drawn given those observed before and after them.",
          add_predict},
         {"summary", "Sum up the draws of a run, and say whether they can be believed", "RUN", 1, 1, "  bam summary run --raw", add_summary},
-        {"diagnose", "Say whether the draws of a run can be believed, and what its conclusions hang on", "RUN", 1, 1,
-         "  bam diagnose run\n  bam diagnose run --prior-sensitivity", add_diagnose},
+        {"diagnose", "Say whether the draws of a run can be believed, how many hidden units count, and what its conclusions hang on", "RUN",
+         1, 1, "  bam diagnose run\n  bam diagnose run --prior-sensitivity", add_diagnose},
         {"fmt", "Format models in place; - is standard input, to standard output", "FILE...", 1, 100000, "  bam fmt models/*.bam", add_fmt},
     };
     return list;

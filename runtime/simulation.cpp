@@ -14,11 +14,11 @@ namespace {
 constexpr std::uint64_t noise_stream = std::uint64_t{1} << 35;  // above those of Carrier
 constexpr std::uint64_t auxiliary_stream = std::uint64_t{1} << 36;
 
-/// Whether a mean reads an earlier step of an output, which may be one that is always observed.
-bool looks_back(Plan const& plan) {
+/// Whether a mean reads outputs, which may be such as are always observed, at least so many steps back.
+bool reads_outputs(Plan const& plan, std::size_t least_lag) {
     return std::any_of(plan.means.begin(), plan.means.end(), [&](TermPlan const& mean) {
         return std::any_of(mean.pass.registers.begin(), mean.pass.registers.end(), [&](Register const& reg) {
-            return reg.from == From::Variable && reg.lag > 0 && is_output(plan.layout, reg.index);
+            return reg.from == From::Variable && reg.lag >= least_lag && is_output(plan.layout, reg.index);
         });
     });
 }
@@ -116,15 +116,18 @@ State const& Simulation::draw(std::uint64_t number, double const* row) {
     return state_;
 }
 
-void Simulation::draw_outputs(State const& parameters, std::uint64_t number) {
+void Simulation::draw_outputs(State& parameters, std::uint64_t number) {
     carrier_->set(parameters);
     draw_outputs(number);
+    if (!reads_outputs(problem_.plan, 0)) return;
+    for (ScaleLayout const& scale : problem_.plan.layout.scales)
+        if (is_binary(scale)) draw_binary_locals(scale, number, parameters);
 }
 
 /// PG(1, mean), as they are given the parameters: an output of that mean says nothing more of them.
-void Simulation::draw_binary_locals(ScaleLayout const& scale, std::uint64_t number) {
+void Simulation::draw_binary_locals(ScaleLayout const& scale, std::uint64_t number, State& state) const {
     Stream stream(seed_, 0, number, auxiliary_stream + scale.variable);
-    std::vector<double>& values = state_.values[scale.variable];
+    std::vector<double>& values = state.values[scale.variable];
     for (ScaleUse const& use : scale.uses) {
         std::vector<double> const& log_odds = log_odds_[use.factor];
         std::vector<double> const& mask = problem_.masks[use.factor];
@@ -138,7 +141,7 @@ void Simulation::draw_auxiliaries(std::uint64_t number) {
     Layout const& layout = problem_.plan.layout;
     for (ScaleLayout const& scale : layout.scales) {
         if (is_binary(scale)) {
-            draw_binary_locals(scale, number);
+            draw_binary_locals(scale, number, state_);
             continue;
         }
         std::vector<double> const& values = state_.values[scale.variable];
@@ -157,7 +160,7 @@ void Simulation::draw_auxiliaries(std::uint64_t number) {
 void Simulation::draw_outputs(std::uint64_t number) {
     Layout const& layout = problem_.plan.layout;
     std::size_t const steps = problem_.bound.grid.steps;
-    std::size_t const stride = looks_back(problem_.plan) ? 1 : steps;
+    std::size_t const stride = reads_outputs(problem_.plan, 1) ? 1 : steps;
     for (std::size_t first = 0; first < steps; first += stride)
         for (std::size_t f = 0; f < layout.factors.size(); ++f)
             if (layout.factors[f].is_observation) fill(f, first, std::min(steps, first + stride), number);

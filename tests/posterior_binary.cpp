@@ -7,6 +7,7 @@
 
 #include "chains.hpp"
 #include "convergence.hpp"
+#include "geweke.hpp"
 #include "linear_response.hpp"
 #include "simulation.hpp"
 #include "studies.hpp"
@@ -238,4 +239,20 @@ TEST_CASE("binary: simulated outputs are 1 as often as their probability says - 
     close(ones[0], p0);
     close(ones[1], p1);
     close(both, p1 * sigmoid(-1));
+}
+
+TEST_CASE("binary: Geweke's test of outputs that look back at themselves and at one another") {
+    auto const study = test::study(
+        "dims { sequence seq; time t }\ndata { y[seq, t]; z[seq, t] }\nparam { c ~ normal(0.5, 1); d ~ normal(-0.5, 1.5); e ~ normal(0.3, "
+        "1.2) }\n"
+        "observe { y ~ bernoulli_logit(c + d * y[t-1]); z ~ bernoulli_logit(e * y + d) }\ntable { seq = seq; t = order(t); y = y; z = z "
+        "}\n",
+        "seq,t,y,z\na,0,1,0\na,1,0,1\na,2,1,1\na,3,1,0\nb,0,0,0\nb,1,0,1\nb,2,1,1\n");
+    JointTestOptions options;
+    options.sweeps = 20000;
+    JointTest const test = compare_joint(study->problem, options);
+    for (Check const& check : to_checks(test)) {
+        CAPTURE(check.of);
+        CHECK_MESSAGE(check.passed, moments_text(test));
+    }
 }

@@ -276,8 +276,8 @@ class Fit {
     /// takes. Throws Error; BAM0517: of Backend::Map.
     PosteriorPriors as_priors(std::string const& set) const;
 
-    /// How many hidden units count, a line for each pair of blocks that they join (docs/math.md, section 8), or the same as a JSON list.
-    /// Empty where there are none, and of Backend::Map.
+    /// How many hidden units count, a line for each pair of blocks that they join (docs/math.md, 8. What the likelihood cannot see), or the
+    /// same as a JSON list. Empty where there are none, and of Backend::Map.
     std::string active_units(Format format = Format::Text) const;
 
     /// Power-scaling of the priors and of the likelihood, by weights of the draws. The table is that which was fitted; without one, it is
