@@ -79,6 +79,7 @@ class Reading {
         if (call_.text == "student_t") return student_t();
         if (call_.text == "laplace") return laplace();
         if (call_.text == "horseshoe") return horseshoe();
+        if (call_.text == "bernoulli_logit") return bernoulli_logit();
         if (call_.text == "laplace_position") return laplace_position();
         if (call_.text == "uniform_position") return uniform_position();
         if (call_.text == "categorical") return categorical();
@@ -114,7 +115,7 @@ class Reading {
     }
 
     static std::vector<std::string> known_names() {
-        std::vector<std::string> names{"normal", "student_t", "laplace", "horseshoe"};
+        std::vector<std::string> names{"normal", "student_t", "laplace", "horseshoe", "bernoulli_logit"};
         for (ScaleFamilyRow const& row : scale_families()) names.emplace_back(row.name);
         names.emplace_back("laplace_position");
         names.emplace_back("uniform_position");
@@ -132,12 +133,16 @@ class Reading {
 
     std::optional<Distribution> refuse_name() {
         Diagnostic& d = workspace_.error(120, call_.name_span, fmt::format("there is no distribution `{}`", call_.text));
+        bool const is_binary = call_.text.find("bern") != std::string::npos || call_.text.find("binom") != std::string::npos ||
+                               call_.text.find("logi") != std::string::npos;
         bool const is_bank = call_.text.starts_with("ggd") || call_.text.starts_with("power");
         auto const near = nearest(call_.text, known_names());
         if (is_bank)
             d.notes.push_back(
                 "a kernel that is no single decay is a bank of them: `b[bank] fixed ggd_decays(...)` and "
                 "`w[bank] ~ normal(ggd_weights(...), ...)`");
+        else if (is_binary)
+            d.notes.push_back("an output that is 0 or 1 has the log odds of a 1 as its mean: `y[t] ~ bernoulli_logit(...)`");
         else if (near)
             d.notes.push_back(hint(*near));
         d.notes.push_back("there are " + enumerate(known_names()));
@@ -316,6 +321,18 @@ class Reading {
         return result;
     }
 
+    /// 1 with probability 1 / (1 + exp(-mean)), else 0: given a precision w of its own, (y - 1/2) / w ~ normal(mean, precision = w)
+    /// (Polson, Scott and Windle 2013). It has no spread.
+    std::optional<Distribution> bernoulli_logit() {
+        auto const args = arguments({"mean"});
+        if (!args) return std::nullopt;
+        Distribution result;
+        result.span = call_.span;
+        result.mean = (*args)[0];
+        result.local = Distribution::Local{SpreadKind::Precision, ScaleFamily::PolyaGamma, 0, 0, nullptr};
+        return result;
+    }
+
     /// A number of the priors that --learn-hyper learns, and that is held otherwise.
     std::optional<Distribution> learn() {
         auto const args = arguments({"start"});
@@ -388,6 +405,7 @@ std::string refusal(Distribution const& distribution, std::string const& name) {
     if (distribution.family == Family::Learn) return "learn() is a number, not a distribution";
     if (distribution.family == Family::Categorical) return "categorical chooses between 0 and 1 as it is";
     if (distribution.kernels) return fmt::format("the mean of {} is learnt", name);
+    if (distribution.is_binary()) return "an output that is 0 or 1 has no other values";
     if (distribution.local) return fmt::format("{} is made of normals of many widths, whose shares in an interval would not cancel", name);
     if (distribution.family == Family::Normal && distribution.spread == SpreadKind::Covariance)
         return "entries with a covariance are drawn together";

@@ -30,6 +30,12 @@ class Explainer {
         std::string const name = notation_.declaration(scale.scale);
         if (!scale.locals.empty()) return degrees_of_freedom(scale, name);
         line(0, fmt::format("{} | rest", name));
+        if (!scale.uses.empty() && model_.factors[scale.uses.front().factor].is_binary) {
+            line(1,
+                 fmt::format("one for each observed cell of {}:", notation_.declaration(model_.factors[scale.uses.front().factor].target)));
+            line(1, fmt::format("{} | rest  ~  polya_gamma(1, mean)", symbol.name));
+            return text_;
+        }
         line(1, fmt::format("n = counting cells, S = sum of {}", squares(scale)));
         for (std::uint32_t p : scale.priors) {
             ScalePrior const& prior = model_.scale_priors[p];
@@ -143,11 +149,14 @@ class Explainer {
         }
     }
 
+    /// What is normal about the mean: `target`, of a binary output `(target - 1/2) / w`.
+    static std::string target(Factor const& factor) { return factor.is_binary ? "(target - 1/2)/w" : "target"; }
+
     /// residual = mean - target = J θ + e
     void contribution(Contribution const& contribution, std::string const& block) {
         Factor const& factor = model_.factors[contribution.factor];
-        line(1, fmt::format("from {}{}:  mean - target = J {} + e", notation_.declaration(factor.target), to_text(model_, factor.region),
-                            block));
+        line(1, fmt::format("from {}{}:  mean - {} = J {} + e", notation_.declaration(factor.target), to_text(model_, factor.region),
+                            target(factor), block));
         line(2, "J = " + notation_.text(contribution.covariates));
         where();
         if (contribution.lagged != model_.terms.zero()) {
@@ -243,8 +252,8 @@ class Explainer {
         }
         for (Readout const& readout : conditional.readouts) {
             Factor const& factor = model_.factors[readout.factor];
-            line(1,
-                 fmt::format("from {}{}:  mean - target = C h + e", notation_.declaration(factor.target), to_text(model_, factor.region)));
+            line(1, fmt::format("from {}{}:  mean - {} = C h + e", notation_.declaration(factor.target), to_text(model_, factor.region),
+                                target(factor)));
             for (Term read : readout.states) line(2, "C = " + notation_.text(read));
             line(2, "e = " + notation_.text(readout.offset));
             line(2, "w = " + precision(factor) + "   where the cell counts, else 0");
@@ -305,6 +314,7 @@ class Explainer {
             case ScaleFamily::Exponential:
                 return fmt::format("{} | rest  ~  generalised inverse Gaussian, x^((2 - n)/2 - 1) exp(-({} x + S/x)/2)", variance,
                                    2 * prior.first);
+            case ScaleFamily::PolyaGamma: break;  // of binary outputs: said before
             case ScaleFamily::InverseGamma:
             case ScaleFamily::Gamma:
                 if (prior.df)

@@ -17,9 +17,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <tuple>
 
+#include "local_scales.hpp"
 #include "workspace.hpp"
 
 namespace bam {
@@ -85,8 +85,10 @@ class Observing {
         if (!is_data || !distribution) return;
         bool const is_horseshoe = !distribution->mean && distribution->local;
         if (distribution->family != Distribution::Family::Normal || is_horseshoe || distribution->kernels) {
-            workspace_.error(120, s.rhs.span, "an observation is normal, student_t or laplace", "its mean is what the model says",
-                             {"the outputs of a model are normal, student_t or laplace, in the units of the table section"});
+            workspace_.error(120, s.rhs.span, "an observation is normal, student_t, laplace or bernoulli_logit",
+                             "its mean is what the model says",
+                             {"the outputs of a model are normal, student_t or laplace, in the units of the table section, or 0 and 1 and "
+                              "bernoulli_logit"});
             return;
         }
         if (distribution->interval.is_bounded()) {
@@ -317,6 +319,7 @@ class Building {
 
     std::optional<std::vector<SpreadPart>> read_spread(Distribution const& distribution) {
         std::vector<SpreadPart> parts;
+        if (!distribution.scale) return parts;
         for (Expr const* operand : operands_of_spread(*distribution.scale)) {
             auto const value = distribution.spread == SpreadKind::Covariance ? covariance(*distribution.scale) : read_part(*operand);
             if (!value) return std::nullopt;
@@ -416,75 +419,12 @@ class Building {
 
 void collect_observations(Workspace& workspace) { Observing(workspace).run(); }
 
-namespace {
-
-/// Makes a scale with an entry for each of the target's. Statements on several of its labels share it.
-class LocalScales {
-  public:
-    explicit LocalScales(Workspace& workspace) : workspace_(workspace), model_(workspace.model) {}
-
-    SpreadPart of(PriorStatement const& stated) {
-        Distribution::Local const& local = *stated.distribution->local;
-        auto const [known, is_new] = made_.try_emplace(stated.statement, static_cast<SymbolId>(model_.symbols.size()));
-        if (is_new) {
-            Symbol const target = model_.symbols[stated.symbol];
-            Symbol scale;
-            scale.kind = SymbolKind::Scale;
-            scale.name = free_name(target.name + "_local");
-            scale.span = stated.distribution->span;
-            scale.dims = target.dims;
-            scale.first_step = target.first_step;
-            scale.local_of = stated.symbol;
-            model_.symbols.push_back(scale);
-            Region whole;
-            whole.first_step = target.first_step;
-            model_.scale_priors.push_back(
-                {known->second, whole, local.kind, local.family, local.first, local.second, stated.distribution->span, {}, {}});
-            if (local.df) set_df(model_.scale_priors.back(), *local.df);
-        }
-        return {local.kind, model_.terms.leaf(Op::Param, known->second, model_.axes_of(known->second))};
-    }
-
-  private:
-    void set_df(ScalePrior& prior, Expr const& df) {
-        SymbolId const id = workspace_.find(df.text)->id;
-        Symbol const& symbol = model_.symbols[id];
-        if (symbol.kind != SymbolKind::Fixed) {
-            prior.df = id;
-            return;
-        }
-        std::vector<double> const& values = model_.literals[*symbol.literal].values;
-        if (values.size() != 1)
-            workspace_.error(122, df.span, "degrees of freedom are one number for all entries");
-        else if (!(values.front() > 0))
-            workspace_.error(122, df.span, "an argument of student_t must be greater than 0");
-        else
-            prior.first = prior.second = values.front() / 2;
-    }
-
-    /// The name, or with the first number from 2 that makes it free.
-    std::string free_name(std::string const& wanted) const {
-        auto const is_taken = [&](std::string const& name) {
-            return workspace_.find(name) != nullptr ||
-                   std::any_of(model_.symbols.begin(), model_.symbols.end(), [&](Symbol const& symbol) { return symbol.name == name; });
-        };
-        std::string name = wanted;
-        for (int k = 2; is_taken(name); ++k) name = fmt::format("{}{}", wanted, k);
-        return name;
-    }
-
-    Workspace& workspace_;
-    Model& model_;
-    std::map<Statement const*, SymbolId> made_;
-};
-
-}  // namespace
-
 void add_factors(Workspace& workspace) {
     Model& model = workspace.model;
     LocalScales local_scales(workspace);
     auto const add = [&](Factor factor, PriorStatement const& stated) {
         if (stated.distribution->local) factor.spread.push_back(local_scales.of(stated));
+        if (stated.distribution->is_binary()) make_binary(model, factor);
         model.factors.push_back(std::move(factor));
     };
     for (PriorStatement const& stated : workspace.priors) {

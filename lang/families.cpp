@@ -46,6 +46,7 @@ std::string to_text(ScaleFamily family, double first, double second) {
         case ScaleFamily::InverseGamma: return fmt::format("inverse_gamma({}, {})", first, second);
         case ScaleFamily::Exponential: return fmt::format("exponential({})", first);
         case ScaleFamily::Gamma: return fmt::format("gamma({}, {})", first, second);
+        case ScaleFamily::PolyaGamma: return "polya_gamma(1, 0)";
     }
     return "";
 }

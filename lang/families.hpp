@@ -17,7 +17,8 @@ char const* argument_name(SpreadKind kind);
 /// `an sd`, `a variance`, ...
 char const* in_words(SpreadKind kind);
 
-enum class ScaleFamily : std::uint8_t { Flat, HalfStudentT, HalfNormal, InverseGamma, Gamma, Exponential };
+/// PolyaGamma is no prior that a file can name: it is that of the local scales of binary outputs (math.md, 7b).
+enum class ScaleFamily : std::uint8_t { Flat, HalfStudentT, HalfNormal, InverseGamma, Gamma, Exponential, PolyaGamma };
 
 /// A family of priors of a positive number, as the file names it. half_cauchy(s) is half_student_t(1, s).
 struct ScaleFamilyRow {

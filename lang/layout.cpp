@@ -139,6 +139,7 @@ class LayoutBuilder {
         result.region.first_step = std::max(result.region.first_step, model_.symbols[factor.target].first_step);
         result.overridden_by = factor.overridden_by;
         result.is_observation = factor.is_observation;
+        result.is_binary = factor.is_binary;
         result.interval = factor.interval;
         result.span = factor.span;
         for (SpreadPart const& part : factor.spread) result.spread.push_back(spread_of(part, factor.target));

@@ -76,7 +76,8 @@ struct SpreadPart {
     Term value = 0;  ///< Constant, Literal, Data or Param; of a Covariance a Literal [k, k] over the target's last dim
 };
 
-/// One `target ~ normal(mean, spread)` statement: observations and priors alike. Its residual is mean - target.
+/// One `target ~ normal(mean, spread)` statement: observations and priors alike. Its residual is mean - target; of a binary output, whose
+/// spread is a local scale w, mean - (target - 1/2) / w.
 struct Factor {
     SymbolId target = 0;
     Region region;
@@ -84,6 +85,7 @@ struct Factor {
     Term residual = 0;
     std::vector<SpreadPart> spread;  ///< the precision of a cell is the product of theirs. None: flat. A Covariance stands alone
     bool is_observation = false;
+    bool is_binary = false;       ///< of an observation: 1 with probability 1 / (1 + exp(-mean)), else 0
     Interval interval;            ///< of a prior: where its entries lie
     std::optional<Term> weights;  ///< of a categorical prior, which has no spread: Literal over the last labelled dim of the target, or a
                                   ///< Constant where all entries weigh the same. One entry along that dim is 1, the others are 0

@@ -130,7 +130,7 @@ class Planner {
         result.variable = numbering_.variables.at(output);
         for (std::uint32_t f = 0; f < model_.factors.size(); ++f) {
             Term const residual = model_.factors[f].residual;
-            result.must_be_complete = result.must_be_complete || lag_degree(residual, output) > 1;
+            result.must_be_complete = result.must_be_complete || lag_degree(residual, output) > 1 || is_binary_in(f, output);
             if (result.must_be_complete) return result;
             std::set<std::uint16_t> lags;
             for (Term term : model_.terms.postorder(std::vector<Term>{residual})) {
@@ -150,6 +150,12 @@ class Planner {
             }
         }
         return result;
+    }
+
+    /// Whether an output is binary, or says something of one: what is missing of it has no normal conditional.
+    bool is_binary_in(std::uint32_t f, SymbolId output) const {
+        Factor const& factor = model_.factors[f];
+        return factor.is_binary && (factor.target == output || lag_degree(factor.residual, output) > 0);
     }
 
     static bool is_lag_of(Node const& node, SymbolId output) {

@@ -73,6 +73,7 @@ struct FactorLayout {
     FactorRegion region;
     std::vector<std::uint32_t> overridden_by;
     bool is_observation = false;
+    bool is_binary = false;  ///< its target is 0 or 1, and 1 with probability 1 / (1 + exp(-mean)); its one spread is a local scale
     std::vector<SpreadLayout> spread;  ///< the precision of a cell is the product of theirs. None: flat. A Covariance stands alone
     Interval interval;                 ///< of a prior: where its entries lie. Then its mean and its spread are known
     std::vector<double> weights;       ///< of a categorical prior: per component of the target, the share of that entry; else empty

@@ -69,6 +69,10 @@ std::string write_factor(Model const& model, Notation& notation, Factor const& f
         return out + " ~ categorical(" + (is_even ? "" : notation.text(*factor.weights)) + ")" + write_overridden(factor.overridden_by);
     }
     if (factor.is_flat()) return out + " ~ flat()" + to_text(factor.interval);
+    if (factor.is_binary)
+        return out +
+               fmt::format(" ~ bernoulli_logit({}), local {}", notation.text(factor.mean), notation.text(factor.spread.front().value)) +
+               write_overridden(factor.overridden_by);
     out += " ~ normal(" + notation.text(factor.mean);
     for (SpreadPart const& part : factor.spread) out += fmt::format(", {} = {}", argument_name(part.kind), notation.text(part.value));
     return out + ")" + to_text(factor.interval) + write_overridden(factor.overridden_by);

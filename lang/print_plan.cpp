@@ -78,6 +78,7 @@ class PlanPrinter {
             words += fmt::format(" categorical({})", fmt::join(factor.weights, ", "));
         else if (factor.is_flat())
             words += " flat";
+        if (factor.is_binary) words += " binary";
         words += to_text(factor.interval);
         for (SpreadLayout const& part : factor.spread) {
             words += fmt::format(" {} = ", argument_name(part.kind));

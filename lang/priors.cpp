@@ -6,6 +6,7 @@
 //   BAM0126  fixed and drawn at once
 //   BAM0127  prior sets: twice, in a circle, or extending what is not there
 //   BAM0147  learn() of what is no number of the priors
+//   BAM0170  a parameter that is 0 or 1
 //   BAM0511  --priors with an unknown name
 #include <fmt/format.h>
 
@@ -223,6 +224,11 @@ class Priors {
         auto const regions = read_regions(workspace_, s.lhs, symbol);
         std::optional<Distribution> distribution;
         if (s.kind == StatementKind::Sample) distribution = read_distribution(workspace_, s);
+        if (distribution && distribution->is_binary()) {
+            workspace_.error(170, s.rhs.span, "a parameter cannot be 0 or 1", "bernoulli_logit is a distribution of outputs",
+                             {hint("normal(0, 1)")});
+            distribution.reset();
+        }
         if (!regions || (s.kind == StatementKind::Sample && !distribution)) {
             refused_.push_back(symbol);
             return;

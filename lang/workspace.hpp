@@ -84,7 +84,7 @@ struct Distribution {
     tree::Expr const* mean = nullptr;     ///< of Normal, unless `mean_value`
     std::optional<double> mean_value;     ///< of laplace_position and the like
     SpreadKind spread = SpreadKind::Sd;   ///< of Normal
-    tree::Expr const* scale = nullptr;    ///< of Normal
+    tree::Expr const* scale = nullptr;    ///< of Normal; none of bernoulli_logit
     Span scale_span;                      ///< with the `sd =` before it
     std::optional<Local> local;           ///< of student_t and the like
     std::optional<BankRequest> kernels;   ///< of ggd_position and the like: the mean is the weights of one of them
@@ -97,6 +97,7 @@ struct Distribution {
     Span span;
 
     bool is_of_scale() const { return family == Family::Scale; }
+    bool is_binary() const { return local && local->family == ScaleFamily::PolyaGamma; }
 };
 
 /// `target ~ distribution` or `target fixed value` about a parameter or, in the observe section, about data.

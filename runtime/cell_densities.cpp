@@ -6,6 +6,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "polya_gamma.hpp"
 #include "scales.hpp"
 
 namespace bam {
@@ -33,8 +34,9 @@ std::vector<double> const& CellDensities::of(std::size_t f) {
     Variable const& target = layout.variables[factor.target];
     std::size_t const size = problem_.bound.grid.size(target.extent);
     values_.assign(target.components * size, std::numeric_limits<double>::quiet_NaN());
-    auto const& registers = problem_.plan.residuals[f].registers;
-    if (!runners_[f]) runners_[f] = std::make_unique<PassRunner>(problem_.plan.residuals[f].pass, inputs_);
+    TermPlan const& term = factor.is_binary ? problem_.plan.means[f] : problem_.plan.residuals[f];
+    auto const& registers = term.registers;
+    if (!runners_[f]) runners_[f] = std::make_unique<PassRunner>(term.pass, inputs_);
     PassRunner& runner = *runners_[f];
     runner.begin();
     for (Chunk const& chunk : runner.chunks()) {
@@ -42,12 +44,13 @@ std::vector<double> const& CellDensities::of(std::size_t f) {
         std::size_t const start = target.extent == Extent::Cell ? chunk.first_cell : (target.extent == Extent::Time ? chunk.first_step : 0);
         for (std::size_t c = 0; c < target.components; ++c) {
             std::uint32_t const reg = registers[c];
-            problem_.bound.grid.for_each(target.extent, chunk.first_step, chunk.last_step,
-                                         [&](std::size_t i, std::size_t sequence, std::size_t step) {
-                                             if (factors_.mask(f, c, i) == 0) return;
-                                             double const r = reg == no_register ? 0 : runner.at(reg)[runner.is_one(reg) ? 0 : i - start];
-                                             values_[c * size + i] = log_density(f, c, sequence, step, r);
-                                         });
+            problem_.bound.grid.for_each(
+                target.extent, chunk.first_step, chunk.last_step, [&](std::size_t i, std::size_t sequence, std::size_t step) {
+                    if (factors_.mask(f, c, i) == 0) return;
+                    double const r = reg == no_register ? 0 : runner.at(reg)[runner.is_one(reg) ? 0 : i - start];
+                    values_[c * size + i] = factor.is_binary ? log_binary(problem_.bound.data[factor.target][c * size + i], r)
+                                                             : log_density(f, c, sequence, step, r);
+                });
         }
     }
     return values_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "augmented_density.hpp"
 #include "random_line.hpp"
 #include "scales.hpp"
 
@@ -71,7 +72,7 @@ class Certifier {
             RandomLine line(random, length);
             replica_.set_state(start);
             with_choices ? replica_.draw_block_with_choices(b, line) : replica_.draw_block(b, line);
-            return replica_.log_target() + 0.5 * line.squares();
+            return log_augmented(problem_, replica_) + 0.5 * line.squares();
         };
         double const reference = at(0);
         for (double const length : {1.0, 0.3, 3.0})
@@ -98,7 +99,7 @@ class Certifier {
                     for (std::size_t i = from; i < size; ++i)
                         mixed.values[block.variable][c * size + i] = start.values[block.variable][c * size + i];
                 replica_.set_state(mixed);
-                return replica_.log_target() + 0.5 * line.squares();
+                return log_augmented(problem_, replica_) + 0.5 * line.squares();
             };
             double const reference = at(0);
             for (double const length : {1.0, 3.0}) note("quadratic", variable.name, quadratic_claim, difference(at(length), reference));
@@ -129,7 +130,7 @@ class Certifier {
                 State mixed = start;
                 for (std::size_t i = 0; i <= k; ++i) mixed.values[output.variable][entries[i]] = state.values[output.variable][entries[i]];
                 replica_.set_state(mixed);
-                return replica_.log_target() + 0.5 * line.squares();
+                return log_augmented(problem_, replica_) + 0.5 * line.squares();
             };
             double const reference = at(0);
             for (double const length : {1.0, 3.0})
@@ -146,8 +147,8 @@ class Certifier {
                 State state = start;
                 state.values[scale.variable][e] *= ratio;
                 replica_.set_state(state);
-                magnitude = std::max(magnitude, 1 + std::abs(replica_.log_target()));
-                return replica_.log_target() - log_conditional(scale, layout_, replica_.factors(), state, e);
+                magnitude = std::max(magnitude, 1 + std::abs(log_augmented(problem_, replica_)));
+                return log_augmented(problem_, replica_) - log_conditional(scale, layout_, replica_.factors(), state, e);
             };
             double const reference = at(1);
             for (double const ratio : {0.5, 0.8, 1.3, 2.0}) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "augmented_density.hpp"
 #include "certify.hpp"
 #include "mean_field.hpp"
 #include "random_line.hpp"
@@ -125,7 +126,7 @@ class VariationalCertifier {
             std::uint32_t const v = problem_.plan.blocks[b].variable;
             draw_factor(problem_.plan.blocks[b], variable(b), grid_, posterior, line, moved.values[v]);
             replica_.set_state(moved);
-            return replica_.log_joint() - log_density(posterior, b, moved);
+            return log_augmented(problem_, replica_) - log_density(posterior, b, moved);
         };
         double const reference = at(0);
         for (double const length : {1.0, 3.0}) {

@@ -91,6 +91,7 @@ std::string factors_json(MeanField const& field, Recorder const& recorder) {
                         });
     }
     for (std::size_t s = 0; s < layout.scales.size(); ++s) {
+        if (!layout.variables[layout.scales[s].variable].is_kept) continue;
         for (std::size_t e = 0; e < posterior.scales[s].size(); ++e) {
             ScaleFactor const& factor = posterior.scales[s][e];
             factors.push_back({{"entries", {names[{layout.scales[s].variable, e}]}},

@@ -4,6 +4,7 @@
 //   BAM0527  the sensitivity of a mode
 #include <fmt/format.h>
 
+#include "active_units.hpp"
 #include "fit.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
@@ -15,6 +16,19 @@ namespace {
 constexpr int exit_usage = 64;
 
 }  // namespace
+
+std::string Fit::active_units(Format format) const {
+    std::vector<ActiveUnits> units;
+    if (!parts_->mode) {
+        auto const program = parts_->program ? parts_->program : program_of(parts_->config);
+        Diagnostics diagnostics;
+        Layout const* const layout = program->compiled.layout(diagnostics);
+        throw_if_error(program->sources, diagnostics);
+        Plan const plan = program->compiled.plan(std::vector<bool>(layout->factors.size(), true));
+        units = find_active_units(*layout, plan.orbits, parts_->run);
+    }
+    return format == Format::Json ? active_units_json(units) : active_units_text(units);
+}
 
 PriorSensitivity Fit::prior_sensitivity(std::optional<Csv> const& given) const {
     if (parts_->mode)

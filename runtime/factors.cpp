@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "polya_gamma.hpp"
 #include "spread.hpp"
 #include "truncated_normal.hpp"
 
@@ -177,6 +178,7 @@ void Factors::lay_out(std::size_t f) {
         std::size_t const entries = scale.components * bound_.grid.size(scale.extent);
         score.parts.push_back({std::vector<double>(entries, 0.0), std::vector<double>(entries, 0.0)});
     }
+    if (factor.is_binary) score.means.assign(target.components * bound_.grid.size(target.extent), 0.0);
     if (learnt_parts_[f].size() > most_alone) score.of_cells.assign(target.components * bound_.grid.size(target.extent), 0.0);
     for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t sequence, std::size_t step) {
         double const m = mask(f, c, i);
@@ -267,10 +269,17 @@ Factors::Sums const& Factors::sums_of(ScaleUse const& use) const {
 
 void Factors::score(Inputs const& inputs) {
     if (runners_.empty()) {
-        for (TermPlan const& residual : plan_.residuals) runners_.push_back(std::make_unique<PassRunner>(residual.pass, inputs));
+        for (std::size_t f = 0; f < plan_.residuals.size(); ++f) {
+            TermPlan const& term = plan_.layout.factors[f].is_binary ? plan_.means[f] : plan_.residuals[f];
+            runners_.push_back(std::make_unique<PassRunner>(term.pass, inputs));
+        }
     }
     for (std::size_t f = 0; f < runners_.size(); ++f) {
         if (plan_.layout.factors[f].is_flat()) continue;
+        if (plan_.layout.factors[f].is_binary) {
+            score_binary(f, *runners_[f]);
+            continue;
+        }
         score(f, *runners_[f]);
         if (!scores_[f].of_cells.empty())
             for (std::size_t k = 0; k < scores_[f].parts.size(); ++k) gather(f, k);
@@ -327,6 +336,43 @@ void Factors::score(std::size_t f, PassRunner& runner) {
                           [&](std::size_t index, std::size_t sequence, std::size_t step) { add(index - start, sequence, step); });
         }
     }
+}
+
+void Factors::score_binary(std::size_t f, PassRunner& runner) {
+    Variable const& target = plan_.layout.variables[plan_.layout.factors[f].target];
+    std::size_t const size = bound_.grid.size(target.extent);
+    ScaleUse const use{static_cast<std::uint32_t>(f), learnt_parts_[f].front()};
+    auto const& registers = plan_.means[f].registers;
+    Score& score = scores_[f];
+    runner.begin();
+    for (Chunk const& chunk : runner.chunks()) {
+        runner.run(chunk);
+        std::size_t const start = is_over_time(target.extent) ? (target.extent == Extent::Time ? chunk.first_step : chunk.first_cell) : 0;
+        for (std::size_t c = 0; c < target.components; ++c) {
+            if (registers[c] == no_register) continue;
+            double const* means = runner.at(registers[c]);
+            bool const is_one = runner.is_one(registers[c]);
+            bound_.grid.for_each(target.extent, chunk.first_step, chunk.last_step,
+                                 [&](std::size_t i, std::size_t sequence, std::size_t step) {
+                                     double const mean = means[is_one ? 0 : i - start];
+                                     score.means[c * size + i] = mean;
+                                     if (mask(f, c, i) > 0) score.parts.front().squares[scale_index(use, c, sequence, step)] = mean * mean;
+                                 });
+        }
+    }
+}
+
+template <class F>
+double Factors::sum_over_binary(std::size_t f, F term) const {
+    FactorLayout const& factor = plan_.layout.factors[f];
+    std::vector<double> const& y = bound_.data[factor.target];
+    std::size_t const size = bound_.grid.size(plan_.layout.variables[factor.target].extent);
+    double sum = 0;
+    for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t sequence, std::size_t step) {
+        if (mask(f, c, i) == 0) return;
+        sum += term(scores_[f].means[c * size + i], y[c * size + i], precision_of(factor.spread.front(), c, sequence, step));
+    });
+    return sum;
 }
 
 void Factors::gather(ScaleLayout const& scale) {
@@ -388,6 +434,11 @@ double Factors::rounding(std::size_t f, double error) const {
 double Factors::quadratic(std::size_t f) const {
     FactorLayout const& factor = plan_.layout.factors[f];
     Score const& score = scores_[f];
+    if (factor.is_binary)
+        return sum_over_binary(f, [](double mean, double y, double local) {
+            double const residual = mean - (y - 0.5) / local;
+            return local * residual * residual;
+        });
     if (score.parts.empty()) return score.quadratic;
     double sum = 0;
     if (score.of_cells.empty()) {
@@ -409,6 +460,7 @@ double Factors::quadratic(std::size_t f) const {
 double Factors::log_density(std::size_t f) const {
     FactorLayout const& factor = plan_.layout.factors[f];
     if (factor.is_flat()) return log_truncations_[f] + log_choices(f);
+    if (factor.is_binary) return sum_over_binary(f, [](double mean, double y, double) { return log_binary(y, mean); });
     Score const& score = scores_[f];
     double sum = score.log_constant + log_truncations_[f] - 0.5 * quadratic(f);
     for (std::size_t k = 0; k < score.parts.size(); ++k) {

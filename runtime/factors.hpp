@@ -69,7 +69,7 @@ class Factors {
     /// Brings squares(use) of one scale up to the other scales as they are.
     void gather(ScaleLayout const& scale);
     /// Per entry of the scale, [component][extent]: its cells that count, and the sum of their squared residuals times the rest of their
-    /// precision.
+    /// precision; of a local scale of a binary output, of their squared means.
     std::vector<double> const& counts(ScaleUse const& use) const { return sums_of(use).counts; }
     std::vector<double> const& squares(ScaleUse const& use) const { return sums_of(use).squares; }
     /// Sum of squared residuals times their precision at the last score() and the scales as they are now; and the cells that it is over.
@@ -78,7 +78,8 @@ class Factors {
     /// By how much log_density() may be off where residuals are off by `error`: the sum of error * precision * |residual|, or a bound of
     /// it.
     double rounding(std::size_t factor, double error) const;
-    /// log density of all counting cells of the factor at the last score() and the scales as they are now.
+    /// log density of all counting cells of the factor at the last score() and the scales as they are now; of a binary one log p(y | mean),
+    /// its local scales integrated out.
     double log_density(std::size_t factor) const;
 
   private:
@@ -94,6 +95,7 @@ class Factors {
         double log_constant = 0;       ///< log densities without the residuals and what is learnt
         std::vector<double> of_cells;  ///< squared residuals times what is known of their precision, [component][extent], 0 where a cell
                                        ///< does not count; of a factor with several learnt parts
+        std::vector<double> means;     ///< of a binary factor: [component][extent]
     };
     Sums const& sums_of(ScaleUse const& use) const;
     void lay_out(std::size_t factor);
@@ -107,6 +109,10 @@ class Factors {
     void for_each_cell(std::size_t factor, Visit visit) const;
     double precision_of(SpreadLayout const& part, std::size_t component, std::size_t sequence, std::size_t step) const;
     void score(std::size_t factor, PassRunner& runner);
+    void score_binary(std::size_t factor, PassRunner& runner);
+    /// Sum of f(mean, output, local scale) over the counting cells of a binary factor.
+    template <class F>
+    double sum_over_binary(std::size_t factor, F f) const;
     double quadratic_form(std::size_t factor, PassRunner const& runner, std::size_t start, std::size_t n) const;
 
     Plan const& plan_;

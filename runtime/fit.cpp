@@ -32,6 +32,7 @@
 #include "predict.hpp"
 #include "record.hpp"
 #include "report.hpp"
+#include "scales.hpp"
 #include "stopping.hpp"
 #include "tempering.hpp"
 #include "words.hpp"
@@ -149,11 +150,15 @@ void refuse_local_scales(Prepared::Parts const& prepared, FitOptions const& opti
         if (!variable.is_local) continue;
         Diagnostic diagnostic{492,
                               Severity::Error,
-                              "the mode of a model with student_t, laplace or horseshoe is not found",
+                              "the mode of a model with student_t, laplace, horseshoe or bernoulli_logit is not found",
                               {{variable.span, "it has a local scale for each entry, and the mode over those is another"}},
                               {is_start ? "leave out `--init map`: other starts need no mode"
-                                        : "`--backend vi` and `--backend gibbs` average over the local scales",
-                               "or make it a normal"}};
+                                        : "`--backend vi` and `--backend gibbs` average over the local scales"}};
+        auto const& scales = prepared.table->problem.plan.layout.scales;
+        bool const is_of_binary = std::any_of(scales.begin(), scales.end(), [&](ScaleLayout const& scale) {
+            return is_binary(scale) && prepared.table->problem.plan.layout.variables[scale.variable].name == variable.name;
+        });
+        if (!is_of_binary) diagnostic.notes.emplace_back("or make it a normal");
         throw Error(make_report(prepared.program->sources, {std::move(diagnostic)}), exit_data);
     }
 }

@@ -58,7 +58,7 @@ class Simulator {
     /// Parameters given the outputs, then outputs given the parameters.
     void step(std::uint64_t sweep, std::uint64_t number) {
         replica_.sweep(sweep);
-        State const state = replica_.state();
+        State state = replica_.state();
         simulation_.draw_outputs(state, number);
         replica_.set_state(state);  // whose densities are of the new outputs
     }

@@ -35,7 +35,8 @@ int run_diagnose(Options const& options) {
     std::optional<Csv> table;
     if (!options.data.empty()) table = options.read_data();
     Json json = {{"verdict", Json::parse(fit.json())["verdict"]}};
-    std::string text = fit.verdict() + notes_of(fit);
+    std::string text = fit.verdict() + notes_of(fit) + fit.active_units();
+    if (Json units = Json::parse(fit.active_units(Format::Json)); !units.empty()) json["active_units"] = std::move(units);
     std::string answers;
     auto const add = [&](std::string const& key, std::string const& answer, std::string const& answer_json, Report const& report) {
         say(report);

@@ -60,6 +60,10 @@ MeanField::MeanField(Problem const& problem, ExpectationPlan const& expectations
         for (ScaleUse const& use : problem.plan.layout.scales[s].uses)
             for (std::size_t e = 0; e < counts_[s].size(); ++e) counts_[s][e] += factors_.counts(use)[e];
     }
+    for (std::size_t f = 0; f < problem.plan.layout.factors.size(); ++f) {
+        if (!problem.plan.layout.factors[f].is_binary) continue;
+        binary_.push_back(std::make_unique<BinaryMoments>(problem.plan, expectations, f, inputs(), factors_, posterior_.covariances));
+    }
     for (std::uint32_t v = 0; v < posterior_.truncated.size(); ++v) {
         for (Interval const& interval : factors_.intervals(v))
             posterior_.truncated[v].push_back({TruncatedNormal(1, interval.nearest(0), interval), 0, 0});
@@ -230,8 +234,37 @@ double MeanField::update_degrees_of_freedom(std::size_t s) {
     return rise;
 }
 
+/// Cells that do not count keep a factor of no weight.
+double MeanField::update_binary(std::size_t s) {
+    ScaleLayout const& scale = problem_.plan.layout.scales[s];
+    std::vector<double> squares(posterior_.scales[s].size(), 0.0);
+    for (auto& moments : binary_)
+        if (std::any_of(scale.uses.begin(), scale.uses.end(), [&](ScaleUse const& use) { return use.factor == moments->factor(); }))
+            moments->add_squares(squares);
+    double rise = 0;
+    for (std::size_t e = 0; e < squares.size(); ++e) {
+        ScaleFactor const old = posterior_.scales[s][e];
+        ScaleFactor factor = make_polya_gamma_factor(squares[e]);
+        if (counts_[s][e] == 0)
+            factor.log_normaliser = 0;
+        else
+            rise += factor.log_normaliser - old.log_normaliser - 0.5 * old.precision * (old.squares - squares[e]);
+        set_scale(s, e, factor);
+    }
+    for (ScaleUse const& use : scale.uses) expected_.refresh(use.factor);
+    return rise;
+}
+
+double MeanField::completed_squares(std::size_t s) const {
+    double sum = 0;
+    for (std::size_t e = 0; e < counts_[s].size(); ++e)
+        if (counts_[s][e] > 0) sum += 0.5 * std::log(2 * std::numbers::pi) + 1 / (8 * posterior_.scales[s][e].precision);
+    return sum;
+}
+
 double MeanField::update_scale(std::size_t s) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
+    if (is_binary(scale)) return update_binary(s);
     if (!scale.locals.empty()) return update_degrees_of_freedom(s);
     std::size_t const entries = posterior_.scales[s].size();
     std::vector<double> squares(entries, 0.0);
@@ -343,6 +376,8 @@ double MeanField::elbo() {
     // E[log prior - log q] of a scale; what its cells have of E[log precision] is in q as well and cancels.
     for (std::vector<ScaleFactor> const& scales : posterior_.scales)
         for (ScaleFactor const& factor : scales) total += factor.log_normaliser + 0.5 * factor.precision * factor.squares;
+    for (std::size_t s = 0; s < plan.layout.scales.size(); ++s)
+        if (is_binary(plan.layout.scales[s])) total += completed_squares(s);
     for (BlockPlan const& block : plan.blocks) {
         total += entropy(block, plan.layout.variables[block.variable], problem_.bound.grid, posterior_);
     }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "binary_moments.hpp"
 #include "degrees_of_freedom.hpp"
 #include "exact_fit.hpp"
 #include "factor_update.hpp"
@@ -74,6 +75,9 @@ class MeanField {
     std::optional<std::uint32_t> find_exact_fit(double share) const;
     double update_scale(std::size_t scale);
     double update_degrees_of_freedom(std::size_t scale);
+    double update_binary(std::size_t scale);
+    /// What completing the square takes from the ELBO of a binary output: log p(y | mean, w) is that of a normal and this, per cell.
+    double completed_squares(std::size_t scale) const;
     /// E[1 / precision] of a new output in a cell.
     double noise_variance(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
     std::vector<double> values_of(TermPlan const& term) const;
@@ -91,8 +95,9 @@ class MeanField {
     std::vector<std::unique_ptr<FactorUpdate>> updates_;  ///< per block of the plan
     std::vector<std::unique_ptr<FactorUpdate>> outputs_;  ///< per lagged output with missing cells
     std::vector<std::unique_ptr<FactorUpdate>> orbits_;
-    std::vector<std::size_t> lagged_;  ///< of outputs_: which lagged output
-    std::optional<double> elbo_;       ///< where it is known
+    std::vector<std::unique_ptr<BinaryMoments>> binary_;  ///< per binary factor of the layout
+    std::vector<std::size_t> lagged_;                     ///< of outputs_: which lagged output
+    std::optional<double> elbo_;                          ///< where it is known
 };
 
 /// Per variable, whether some of its cells are unknowns (augment.hpp).

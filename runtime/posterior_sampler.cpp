@@ -59,7 +59,7 @@ PosteriorSampler::PosteriorSampler(MeanField const& field) : problem_(field.prob
 void PosteriorSampler::add_scale(std::size_t index, MeanField const& field) {
     ScaleLayout const& scale = problem_.plan.layout.scales[index];
     Variable const& variable = problem_.plan.layout.variables[scale.variable];
-    if (variable.learnt_from) return;
+    if (variable.learnt_from || is_binary(scale)) return;  // the latter are integrated out
     scales_.push_back({index, {}, field.counts(index), {}});
     if (!scale.locals.empty()) {
         scales_.back().df.emplace(scale.priors.back(), field.local_sums(index));

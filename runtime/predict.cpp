@@ -9,6 +9,7 @@
 
 #include "convergence.hpp"
 #include "output_unit.hpp"
+#include "polya_gamma.hpp"
 #include "random.hpp"
 #include "scales.hpp"
 #include "spread.hpp"
@@ -41,6 +42,8 @@ double Predictor::observed(Target const& target) const {
                                          : std::numeric_limits<double>::quiet_NaN();
 }
 
+bool Predictor::is_binary(Target const& target) const { return problem_.plan.layout.factors[target.factor].is_binary; }
+
 double Predictor::to_table(Target const& target, double value) const {
     return in_table_unit(problem_, problem_.plan.layout.factors[target.factor].target, target.component, value);
 }
@@ -68,6 +71,7 @@ void sort_by_row(std::vector<Prediction>& predictions) {
 
 void Predictor::set_moments(Prediction& prediction, Target const& target, PredictiveMoments const& exact) const {
     std::size_t const at = entry_of(problem_, target);
+    if (is_binary(target)) return;
     if (target.is_drawn) return;  // a missing cell that is drawn with the parameters
     double const mean = exact.mean[target.factor][at];
     double const variance = exact.variance[target.factor][at] + exact.noise[target.factor](target.component, target.sequence, target.step);
@@ -79,6 +83,15 @@ void Predictor::set_moments(Prediction& prediction, Target const& target, Predic
     if (!(std::abs(up - down) <= 1e-9 * (std::abs(up) + std::abs(down)))) return;
     prediction.mean = middle;
     prediction.sd = std::abs(up + down) / 2;
+}
+
+/// Of a new output that is 1 with probability `mean`: the quantile at p is the smallest value that at least p lies at or below.
+void Predictor::fill_binary(Prediction& prediction) {
+    double const p = prediction.mean;
+    prediction.sd = std::sqrt(p * (1 - p));
+    prediction.q5 = 0.05 <= 1 - p ? 0 : 1;
+    prediction.q50 = 0.5 <= 1 - p ? 0 : 1;
+    prediction.q95 = 0.95 <= 1 - p ? 0 : 1;
 }
 
 std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes, PredictiveMoments const* exact) const {
@@ -96,6 +109,11 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes, Pr
         double sum = 0;
         for (double draw : draws) sum += draw;
         prediction.mean = sum / static_cast<double>(total);
+        if (is_binary(targets_[k])) {
+            fill_binary(prediction);
+            predictions.push_back(std::move(prediction));
+            continue;
+        }
         double squares = 0;
         for (double draw : draws) squares += (draw - prediction.mean) * (draw - prediction.mean);
         prediction.sd = total > 1 ? std::sqrt(squares / static_cast<double>(total - 1)) : 0;
@@ -231,7 +249,10 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
     for (std::size_t k = 0; k < predictor_.targets_.size(); ++k) {
         Predictor::Target const& target = predictor_.targets_[k];
         out[k] = means_.of(target);
-        if (!target.is_drawn) out[k] += stream.normal() / std::sqrt(new_precision(problem_, target, factors, means_.state(), stream));
+        if (predictor_.is_binary(target))
+            out[k] = logistic(out[k]);
+        else if (!target.is_drawn)
+            out[k] += stream.normal() / std::sqrt(new_precision(problem_, target, factors, means_.state(), stream));
     }
     predictor_.filled_[chain_] = draw / predictor_.stride_ + 1;
 }

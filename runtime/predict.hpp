@@ -38,6 +38,8 @@ class Predictor {
     friend class CellMeans;
     using Target = OutputCell;  ///< one that is drawn has its draws as its predictions
     double observed(Target const& target) const;
+    bool is_binary(Target const& target) const;
+    static void fill_binary(Prediction& prediction);
     /// A value of the target in the table's unit.
     double to_table(Target const& target, double value) const;
     void set_moments(Prediction& prediction, Target const& target, PredictiveMoments const& exact) const;
@@ -50,7 +52,7 @@ class Predictor {
     std::vector<Target> targets_;
     std::size_t draws_ = 0;  ///< kept per chain
     std::size_t stride_ = 1;
-    std::vector<std::vector<double>> values_;  ///< per chain: [draw][target]
+    std::vector<std::vector<double>> values_;  ///< per chain: [draw][target]; of a binary output the probability of a 1
     std::vector<std::size_t> filled_;          ///< per chain: draws recorded
 };
 

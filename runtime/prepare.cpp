@@ -1,4 +1,6 @@
 // Codes of this file:
+//   BAM0430  cells of a binary output that are neither 0 nor 1
+//   BAM0431  a binary output that is transformed
 //   BAM0480  a missing cell of an output that the model computes with
 //   BAM0481  a scale whose posterior has no finite integral
 //   BAM0486  data that no column is bound to
@@ -16,6 +18,7 @@
 #include <utility>
 
 #include "arrange.hpp"
+#include "output_unit.hpp"
 #include "places.hpp"
 #include "scales.hpp"
 #include "stability.hpp"
@@ -93,6 +96,8 @@ class Preparer {
     void report_spread(Layout const& layout, Bound const& bound, FactorLayout const& factor, SpreadLayout const& part,
                        std::set<std::pair<std::size_t, std::size_t>>& seen);
     void report_improper_scales(Problem const& problem);
+    /// Outputs that are said to be 0 or 1.
+    void report_binary(Layout const& layout, Bound const& bound);
 
   private:
     /// An entry of a variable: [component][extent].
@@ -263,6 +268,43 @@ void Preparer::report_improper_scales(Problem const& problem) {
     }
 }
 
+void Preparer::report_binary(Layout const& layout, Bound const& bound) {
+    std::vector<std::vector<double>> const masks = make_masks(layout, bound);
+    for (std::size_t f = 0; f < layout.factors.size(); ++f) {
+        FactorLayout const& factor = layout.factors[f];
+        if (!factor.is_binary) continue;
+        Variable const& target = layout.variables[factor.target];
+        Places places;
+        for (std::size_t c = 0; c < target.components; ++c) {
+            bool is_any = false;
+            bound.grid.for_each(target.extent, [&](std::size_t i, std::size_t s, std::size_t t) {
+                std::size_t const entry = c * bound.grid.size(target.extent) + i;
+                double const value = bound.data[factor.target][entry];
+                if (!masks[f].empty() && masks[f][entry] == 0) return;
+                is_any = true;
+                if (value != 0 && value != 1)
+                    places.add(place(target, c, bound.rows[bound.grid.cell(s, t)]),
+                               fmt::format("{} in {}", value, describe_cell(layout, bound, s, t)));
+            });
+            ColumnExpr const& column = target.columns[c];
+            if (!is_any || column.op == ColumnOp::Column || !find_source_column(column)) continue;
+            diagnostics_.push_back({431,
+                                    Severity::Error,
+                                    fmt::format("`{}` is 0 or 1, so its column is not transformed", output_name(layout, factor.target, c)),
+                                    {{column.span, "computed here"}, {factor.span, "0 or 1 by this"}},
+                                    {"its predictions are probabilities of a 1, which have no other unit",
+                                     fmt::format("a comparison is 1 where it holds, else 0: `({} == 0)`", *find_source_column(column))}});
+        }
+        if (places.count() == 0) continue;
+        places.report(
+            430,
+            fmt::format("`{}` is neither 0 nor 1 in {}", target.name,
+                        places.count() == 1 ? "a cell" : fmt::format("{} cells", places.count())),
+            {"bernoulli_logit is of outputs that are 0 or 1; a comparison in the table section makes them so, as in `(grade > 2)`"},
+            {{factor.span, "0 or 1 by this"}}, diagnostics_);
+    }
+}
+
 /// The binder takes for granted that every number has a column.
 bool report_unbound(Layout const& layout, Diagnostics& diagnostics) {
     bool is_bound = true;
@@ -300,6 +342,7 @@ std::unique_ptr<PreparedTable> prepare(Compiled const& compiled, Source const& t
     Preparer preparer(*table, diagnostics);
     prepared->outputs = preparer.count_outputs(*layout, *bound);
     preparer.report_spreads(*layout, *bound);
+    preparer.report_binary(*layout, *bound);
     plan_sweep(compiled, *layout, *bound, prepared->problem);
     preparer.report_missing_inputs(prepared->problem, *bound);
     if (!options.outputs_may_be_absent) preparer.report_improper_scales(prepared->problem);

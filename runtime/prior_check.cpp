@@ -1,6 +1,7 @@
 // Codes of this file:
 //   BAM0323  (warning) priors that let the mean of an output range far wider than the output does, far less, or elsewhere
 //   BAM0324  (warning) a prior of the noise that is far wider than the output ranges, or far below it
+//   BAM0335  (warning) priors that make most probabilities of a binary output 0 or 1
 //   BAM0325  (note) priors that cannot be tried against a table, because one of them is flat
 #include "prior_check.hpp"
 
@@ -22,9 +23,11 @@ constexpr std::size_t most_cells = 400;  ///< of an output that are looked at
 constexpr std::uint64_t seed = 1;
 constexpr double too_wide = 10;  ///< times the sd of the outputs
 constexpr double too_narrow = 0.1;
-constexpr double too_quiet = 0.01;  ///< noise: a tenth of the outputs' sd may well be all that is left
-constexpr double too_far = 5;       ///< of the outputs' mean, in spreads of the prior about its own
-constexpr double share = 0.5;       ///< of the spread that goes with a block, to be named
+constexpr double too_quiet = 0.01;   ///< noise: a tenth of the outputs' sd may well be all that is left
+constexpr double too_far = 5;        ///< of the outputs' mean, in spreads of the prior about its own
+constexpr double sure = 0.001;       ///< of a probability: its distance from 0 or 1
+constexpr double too_certain = 0.5;  ///< share of probabilities that are
+constexpr double share = 0.5;        ///< of the spread that goes with a block, to be named
 
 /// Half of the central 68 %: the sd of a normal, and finite where a half-Cauchy prior has none. Sorts.
 struct Bulk {
@@ -105,6 +108,10 @@ class Check {
         }
         for (std::size_t k = 0; k < outputs_.size(); ++k) {
             look_at_mean(k, all[k], held);
+            if (is_binary(outputs_[k])) {
+                look_at_certainty(outputs_[k], all[k]);
+                continue;
+            }
             look_at_noise(outputs_[k], all[k]);
         }
         return std::move(found_);
@@ -115,7 +122,10 @@ class Check {
         Bulk mean;
         Bulk noise;
         bool is_wide = false;
+        double certain = 0;  ///< of a binary output: the share of probabilities that are within 0.001 of 0 or 1
     };
+
+    bool is_binary(Output const& output) const { return problem_.plan.layout.factors[output.factor].is_binary; }
 
     /// Of means the spread of each cell over draws, root mean square over cells: what differs between cells but not between draws is no
     /// spread of the prior.
@@ -142,13 +152,16 @@ class Check {
         for (std::size_t k = 0; k < outputs_.size(); ++k) {
             std::vector<double> medians;
             double squares = 0;
+            double certain = 0;
             for (std::vector<double>& cell : means[k]) {
+                for (double const p : cell)
+                    if (p < sure || p > 1 - sure) certain += 1 / static_cast<double>(cell.size() * means[k].size());
                 Bulk const bulk = bulk_of(cell);
                 medians.push_back(bulk.median);
                 squares += bulk.spread * bulk.spread / static_cast<double>(means[k].size());
             }
             Bulk const mean{bulk_of(medians).median, std::sqrt(squares)};
-            seen.push_back({mean, bulk_of(noises[k]), mean.spread > too_wide * outputs_[k].sd});
+            seen.push_back({mean, bulk_of(noises[k]), mean.spread > too_wide * outputs_[k].sd, certain});
         }
         return seen;
     }
@@ -212,6 +225,17 @@ class Check {
         std::sort(spans.begin(), spans.end(), [](Span a, Span b) { return std::tie(a.source, a.begin) < std::tie(b.source, b.begin); });
         spans.erase(std::unique(spans.begin(), spans.end()), spans.end());
         return spans;
+    }
+
+    /// Log odds that range widely are probabilities of 0 and 1.
+    void look_at_certainty(Output const& output, Seen const& seen) {
+        if (seen.certain < too_certain) return;
+        Diagnostic& d = warn(335, problem_.plan.layout.factors[output.factor].span,
+                             fmt::format("the priors are sure of `{}` before they have seen it", name_of(output)), "");
+        d.notes.push_back(fmt::format("{:.0f} % of the probabilities that they allow are within 0.001 of 0 or of 1", 100 * seen.certain));
+        d.notes.emplace_back(
+            "the mean of a binary output is its log odds, of which 3 is a probability of 0.95 already: smaller sds, or columns brought to "
+            "about size 1 in the table section");
     }
 
     void look_at_noise(Output const& output, Seen const& seen) {

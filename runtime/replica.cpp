@@ -20,12 +20,12 @@ std::unique_ptr<BlockSampler> make_sampler(BlockContext const& context) {
     return nullptr;
 }
 
-/// Sd of the observed outputs, the scale on which a scale without an informative prior starts.
+/// Sd of the observed outputs (1 of binary ones: of log odds), the scale on which a scale without an informative prior starts.
 double output_sd(Problem const& problem) {
     double n = 0, sum = 0, squares = 0;
     for (std::size_t f = 0; f < problem.plan.layout.factors.size(); ++f) {
         FactorLayout const& factor = problem.plan.layout.factors[f];
-        if (!factor.is_observation) continue;
+        if (!factor.is_observation || factor.is_binary) continue;
         std::vector<double> const& y = problem.bound.data[factor.target];
         for (std::size_t i = 0; i < y.size(); ++i) {
             if (!problem.masks[f].empty() && problem.masks[f][i] == 0) continue;
@@ -195,7 +195,8 @@ void Replica::update_densities() {
         log_joint_ += density;
         if (problem_.plan.layout.factors[f].is_observation) log_likelihood_ += density;
     }
-    for (ScaleLayout const& scale : problem_.plan.layout.scales) log_joint_ += log_prior(scale, problem_.plan.layout, state_);
+    for (ScaleLayout const& scale : problem_.plan.layout.scales)
+        if (!is_binary(scale)) log_joint_ += log_prior(scale, problem_.plan.layout, state_);
 }
 
 }  // namespace bam

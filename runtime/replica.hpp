@@ -75,9 +75,10 @@ class Replica {
     State const& state() const { return state_; }
     void set_state(State const& state);
     /// From now on sweeps leave p(parameters) p(y | parameters, local scales)^power as it is; 1 is the posterior. Not where missing outputs
-    /// are drawn (`is_temperable`).
+    /// are drawn, nor of binary ones (tempering_of).
     void set_power(double power) { factors_.set_power(power); }
-    /// log p(y, parameters), of the parameters as the file declares them; as of the last sweep.
+    /// log p(y, parameters), of the parameters as the file declares them; as of the last sweep. Local scales of binary outputs are
+    /// integrated out: how wide they are says nothing of the parameters.
     double log_joint() const { return log_joint_; }
     /// log p(y | parameters)
     double log_likelihood() const { return log_likelihood_; }

@@ -32,6 +32,7 @@ std::array<double, 4> statistics_of(std::vector<double> const& values) {
 struct Output {
     std::uint32_t variable = 0;
     std::size_t component = 0;
+    bool is_binary = false;             ///< some statement says that it is
     std::vector<std::size_t> observed;  ///< entries
     std::vector<std::size_t> simulated;
     std::vector<double> values;                  ///< observed, sorted
@@ -85,6 +86,7 @@ class Replicating {
                     for (std::size_t entry = c * size; entry < (c + 1) * size; ++entry) {
                         if (!complete_.masks[f].empty() && complete_.masks[f][entry] == 0) continue;
                         output.simulated.push_back(entry);
+                        output.is_binary = output.is_binary || layout.factors[f].is_binary;
                         if (missing_[v].empty() || !missing_[v][entry]) output.observed.push_back(entry);
                     }
                 }
@@ -118,6 +120,7 @@ class Replicating {
     Replicated sum_up(Output& output) const {
         Replicated result;
         result.output = output_name(problem_.plan.layout, output.variable, output.component);
+        result.is_binary = output.is_binary;
         result.observed = output.observed.size();
         result.missing = output.simulated.size() - output.observed.size();
         auto const observed = statistics_of(output.values);
@@ -179,7 +182,8 @@ class Replicating {
             filled.has_missing = output.simulated.size() > output.observed.size();
             if (!name)
                 result_.notes.push_back(fmt::format(
-                    "{} is computed from several columns: its simulated values are in a column `{}` of their own", label, filled.name));
+                    "{} cannot be turned back into one column of the table: its simulated values are in a column `{}` of their own", label,
+                    filled.name));
             filled.entries.assign(table_->rows(), SIZE_MAX);
             Extent const extent = layout.variables[output.variable].extent;
             std::size_t const size = grid.size(extent);

@@ -24,6 +24,7 @@ struct Replicated {
         double share_above = 0;  ///< of tables whose number is above that of the observed one; ties count half
     };
     std::string output;
+    bool is_binary = false;
     std::size_t observed = 0, missing = 0;        ///< cells
     std::array<double, 5> observed_quantiles{};   ///< at `levels`; NaN if nothing was observed
     std::array<double, 5> simulated_quantiles{};  ///< of all simulated values of the observed cells; of all cells if there are none

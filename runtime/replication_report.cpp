@@ -48,12 +48,19 @@ std::vector<std::string> prior_sentences(Replicated const& one) {
 constexpr std::array<char const*, 4> in_words{"mean", "sd", "least", "largest"};
 
 /// A statistic is unlike the simulated ones where it lies further out than all but a share of them; that share is divided among both sides
-/// of the four statistics, so that an output of the model's own making is called unlike at most once in twenty.
+/// of all statistics, so that an output of the model's own making is called unlike at most once in twenty.
+double tail_of(std::size_t statistics) { return unlike / static_cast<double>(2 * statistics); }
+
+bool are_too_few(std::size_t draws, double tail) { return static_cast<double>(draws) * tail < 1; }
+
+std::string too_few(Replicated const& one, std::size_t draws, double tail) {
+    return fmt::format("{}: {} are too few to say whether the observed one is like them; `--draws {:.0f}` are enough.", one.output,
+                       counted(draws, "simulated table"), std::ceil(1 / tail));
+}
+
 std::vector<std::string> posterior_sentences(Replicated const& one, std::size_t draws) {
-    double const tail = unlike / static_cast<double>(2 * one.statistics.size());
-    if (static_cast<double>(draws) * tail < 1)
-        return {fmt::format("{}: {} are too few to say whether the observed one is like them; `--draws {:.0f}` are enough.", one.output,
-                            counted(draws, "simulated table"), std::ceil(1 / tail))};
+    double const tail = tail_of(one.statistics.size());
+    if (are_too_few(draws, tail)) return {too_few(one, draws, tail)};
     std::vector<std::string> sentences;
     for (std::size_t k = 0; k < one.statistics.size(); ++k) {
         Replicated::Statistic const& s = one.statistics[k];
@@ -69,7 +76,25 @@ std::vector<std::string> posterior_sentences(Replicated const& one, std::size_t 
     return sentences;
 }
 
+/// Of outputs of 0 or 1 the share of 1 says all that there is to say of a column.
+std::vector<std::string> binary_sentences(Replicated const& one, bool is_prior, std::size_t draws) {
+    Replicated::Statistic const& s = one.statistics.front();
+    double const tail = tail_of(1);
+    std::string const range =
+        fmt::format("{}: the share of 1 is from {} to {} in nine of ten simulated tables", one.output, percent(s.q5), percent(s.q95));
+    if (std::isnan(s.observed)) return {range + "."};
+    if (!is_prior && are_too_few(draws, tail)) return {too_few(one, draws, tail)};
+    bool const is_like = s.share_above >= tail && s.share_above <= 1 - tail;
+    std::vector<std::string> sentences{fmt::format("{}, and {} of the observed cells{}.", range, percent(s.observed),
+                                                   is_like    ? ""
+                                                   : is_prior ? ": it expects other outputs"
+                                                              : ", which is unlike them")};
+    if (!is_like && !is_prior) sentences.emplace_back("The model does not make tables like the observed one in this respect.");
+    return sentences;
+}
+
 std::vector<std::string> sentences_of(Replicated const& one, bool is_prior, std::size_t draws) {
+    if (one.is_binary) return binary_sentences(one, is_prior, draws);
     return is_prior ? prior_sentences(one) : posterior_sentences(one, draws);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "polya_gamma.hpp"
 #include "scale_family.hpp"
 #include "spread.hpp"
 
@@ -111,6 +112,18 @@ ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, 
     double const sd_of_log = 0.5 * std::sqrt(std::max(0.0, square_of_log / mass - log_precision * log_precision));
     return {
         precision / mass, log_precision, variance / mass, mean / mass, sd_of_log, squares, std::log(mass * nodes.step) + nodes.log_peak};
+}
+
+ScaleFactor make_polya_gamma_factor(double squares) {
+    double const c = std::sqrt(squares);
+    ScaleFactor factor;
+    factor.precision = factor.mean = polya_gamma_mean(c);
+    factor.log_precision = std::log(factor.precision);  // no sum has it
+    factor.variance = 1 / factor.precision;
+    factor.sd_of_log = 0.5 * std::sqrt(polya_gamma_variance(c)) / factor.precision;
+    factor.squares = squares;
+    factor.log_normaliser = -log_two_cosh_half(c);
+    return factor;
 }
 
 ScaleFactor make_scale_point(SpreadKind spread, double n, double squares) {

@@ -26,6 +26,10 @@ struct ScaleFactor {
 /// The best number: precision n / S. Its contribution to the ELBO has the form of a factor's.
 ScaleFactor make_scale_point(SpreadKind spread, double n, double squares);
 
+/// Of the local scale of a binary output whose mean has E[mean^2] = `squares`: PG(1, sqrt(squares)), the bound of Jaakkola and Jordan. With
+/// it `log_normaliser` + precision squares / 2 is what E[log p(w) - log q(w)] has besides the cell's E[log p(y | mean, w)].
+ScaleFactor make_polya_gamma_factor(double squares);
+
 /// `spread`: what the file calls the scale: the prior is of that. `tilt`: ε where ε log(sd) is added to the log
 /// density.
 ScaleFactor make_scale_factor(ScalePriorLayout const& prior, SpreadKind spread, double n, double squares, double tilt = 0);

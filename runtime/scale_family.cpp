@@ -6,6 +6,8 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "polya_gamma.hpp"
+
 namespace bam {
 namespace {
 
@@ -67,6 +69,7 @@ Kernel kernel(ScalePriorLayout const& prior, SpreadKind spread, double auxiliary
         case ScaleFamily::HalfStudentT: return {prior.first / 2, prior.first / auxiliary, 0};
         case ScaleFamily::HalfNormal: return {-0.5, 0, 1 / square(prior.first)};
         case ScaleFamily::Exponential: return {-1, 0, 2 * prior.first};
+        case ScaleFamily::PolyaGamma: throw std::logic_error("a local scale of a binary output has no such kernel");
         case ScaleFamily::Flat: break;
     }
     // Flat in the sd is v^(-1/2), in the variance 1, in the precision v^(-2).
@@ -91,6 +94,7 @@ double log_density(ScalePriorLayout const& prior, double x) {
         case ScaleFamily::InverseGamma: return a * std::log(b) - log_gamma(a) - (a + 1) * std::log(x) - b / x;
         case ScaleFamily::Gamma: return a * std::log(b) - log_gamma(a) + (a - 1) * std::log(x) - b * x;
         case ScaleFamily::Exponential: return std::log(a) - a * x;
+        case ScaleFamily::PolyaGamma: return log_polya_gamma(x, 0);
     }
     return 0;
 }
@@ -121,6 +125,7 @@ double draw_prior(ScalePriorLayout const& prior, Stream& stream) {
         case ScaleFamily::InverseGamma: return inverse_gamma(stream, prior.first, prior.second);
         case ScaleFamily::Gamma: return stream.gamma(prior.first) / prior.second;
         case ScaleFamily::Exponential: return stream.exponential() / prior.first;
+        case ScaleFamily::PolyaGamma: return polya_gamma(stream, 0);
         case ScaleFamily::Flat: break;
     }
     return std::numeric_limits<double>::quiet_NaN();
@@ -135,6 +140,7 @@ double mean_variance(ScalePriorLayout const& prior, SpreadKind spread) {
         case ScaleFamily::InverseGamma:
         case ScaleFamily::Gamma: return a > 1 ? b / (a - 1) : infinity;
         case ScaleFamily::Exponential: return spread == SpreadKind::Variance ? 1 / a : infinity;
+        case ScaleFamily::PolyaGamma:
         case ScaleFamily::Flat: break;
     }
     return infinity;
@@ -143,6 +149,7 @@ double mean_variance(ScalePriorLayout const& prior, SpreadKind spread) {
 double typical_sd(ScalePriorLayout const& prior, double guess) {
     switch (prior.family) {
         case ScaleFamily::Flat: break;
+        case ScaleFamily::PolyaGamma: return 1 / std::sqrt(polya_gamma_mean(0));
         case ScaleFamily::HalfStudentT: return std::min(guess, prior.second);
         case ScaleFamily::HalfNormal: return std::min(guess, prior.first);
         case ScaleFamily::InverseGamma:
@@ -157,6 +164,7 @@ double typical_sd(ScalePriorLayout const& prior, double guess) {
 double tail_power(ScalePriorLayout const& prior, SpreadKind spread, double n) {
     switch (prior.family) {
         case ScaleFamily::HalfNormal:
+        case ScaleFamily::PolyaGamma:
         case ScaleFamily::Exponential: return infinity;
         case ScaleFamily::HalfStudentT: return n + prior.first;
         case ScaleFamily::InverseGamma:

@@ -43,7 +43,7 @@ struct InverseGamma {
 };
 InverseGamma auxiliary_given(ScalePriorLayout const& prior, double variance);
 
-/// Log prior density of `x`, of the number that the file declares; 0 of a flat one.
+/// Log prior density of `x`, of the number that the file declares; 0 of a flat one. Of a local scale of a binary output PG(1, 0).
 double log_density(ScalePriorLayout const& prior, double x);
 /// Log density of x ~ normal(0, spread) whose spread is `sd` times a local scale, the latter integrated out (math.md, 7. Scales):
 /// student_t, laplace, horseshoe. `local`: the prior of the local scale, which is used as `spread`. Throws std::logic_error where there is

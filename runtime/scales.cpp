@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "degrees_of_freedom.hpp"
+#include "polya_gamma.hpp"
 #include "spread.hpp"
 
 namespace bam {
@@ -46,6 +47,8 @@ void for_each_entry(ScaleLayout const& scale, Layout const& layout, State const&
 
 }  // namespace
 
+bool is_binary(ScaleLayout const& scale) { return scale.priors.front().family == ScaleFamily::PolyaGamma; }
+
 ScalePriorLayout const& prior_of(ScaleLayout const& scale, std::size_t component) {
     for (std::size_t p = scale.priors.size(); p-- > 1;) {
         if (scale.priors[p].components.empty() || scale.priors[p].components[component]) return scale.priors[p];
@@ -63,6 +66,10 @@ void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& f
     if (!scale.locals.empty()) return draw_degrees_of_freedom(scale, layout, factors, state, stream);
     for_each_entry(scale, layout, state, [&](std::size_t e, ScalePriorLayout const& prior) {
         auto const [n, squares] = statistics(scale, factors, e);
+        if (prior.family == ScaleFamily::PolyaGamma) {
+            state.values[scale.variable][e] = polya_gamma(stream, std::sqrt(squares));
+            return;
+        }
         double& auxiliary = state.auxiliaries[scale.variable][e];
         Kernel const k = kernel(prior, scale.spread, auxiliary);
         double const v = k.gamma > 0 ? generalised_inverse_gaussian(stream, -k.alpha - n / 2, k.gamma, 2 * k.beta + squares)
@@ -80,6 +87,7 @@ double log_conditional(ScaleLayout const& scale, Layout const& layout, Factors c
     std::size_t const size = state.values[scale.variable].size() / layout.variables[scale.variable].components;
     ScalePriorLayout const prior = prior_of(scale, entry / size, state);
     auto const [n, squares] = statistics(scale, factors, entry);
+    if (prior.family == ScaleFamily::PolyaGamma) return log_polya_gamma(state.values[scale.variable][entry], std::sqrt(squares));
     double const auxiliary = state.auxiliaries[scale.variable][entry];
     Kernel const k = kernel(prior, scale.spread, auxiliary);
     double const v = to_variance(scale.spread, state.values[scale.variable][entry]);
@@ -138,6 +146,7 @@ bool is_proper(ScaleLayout const& scale, Layout const& layout, Factors const& fa
     for (std::size_t e = 0; e < entries; ++e) {
         double const n = statistics(scale, factors, e).n;
         ScalePriorLayout const& prior = prior_of(scale, e / size);
+        if (prior.family == ScaleFamily::PolyaGamma) continue;
         Kernel const k = kernel(prior, scale.spread, 1);
         proper = proper && (prior.df || k.gamma > 0 || k.alpha + n / 2 > 0);
     }

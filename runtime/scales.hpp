@@ -14,7 +14,7 @@ namespace bam {
 
 /// Draws every entry of one scale (of degrees of freedom, the number; see degrees_of_freedom.hpp) given the sums of squares of its factors,
 /// into the state. Every family is a row of one form: with v the variance and S, n the sum of squares and the number of its cells, p(v |
-/// rest) ∝ v^(-α-1-n/2) exp(-(β + S/2) / v - γ v / 2).
+/// rest) ∝ v^(-α-1-n/2) exp(-(β + S/2) / v - γ v / 2). A local scale of a binary output is PG(1, mean).
 void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State& state, Stream& stream);
 
 /// The log density, up to a constant, from which draw_scale draws an entry, of the number that the file declares: the kernel with what its
@@ -33,6 +33,9 @@ struct ScaleMode {
 /// the curvature at the mode.
 ScaleMode maximise_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, std::vector<double> const& starts,
                          State& state, std::vector<double>& sds);
+
+/// Whether these are the local scales of a binary output.
+bool is_binary(ScaleLayout const& scale);
 
 /// Log prior density of all entries of the scale, of the number the file declares (sd, variance or precision).
 double log_prior(ScaleLayout const& scale, Layout const& layout, State const& state);

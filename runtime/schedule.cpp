@@ -58,6 +58,7 @@ std::string method_of(ScaleLayout const& scale) {
         case ScaleFamily::HalfNormal:
         case ScaleFamily::Exponential: return "generalised-inverse-gaussian";
         case ScaleFamily::Gamma: return "gamma";
+        case ScaleFamily::PolyaGamma: return "polya-gamma";
         case ScaleFamily::InverseGamma:
         case ScaleFamily::Flat: break;
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "polya_gamma.hpp"
 #include "scales.hpp"
 #include "spread.hpp"
 
@@ -13,20 +14,19 @@ namespace {
 constexpr std::uint64_t noise_stream = std::uint64_t{1} << 35;  // above those of Carrier
 constexpr std::uint64_t auxiliary_stream = std::uint64_t{1} << 36;
 
-}  // namespace
-
-bool looks_back(Plan const& plan) {
-    auto const is_output = [&](std::uint32_t variable) {
-        return std::any_of(plan.layout.factors.begin(), plan.layout.factors.end(),
-                           [&](FactorLayout const& factor) { return factor.is_observation && factor.target == variable; });
-    };
+/// Whether the mean of an output reads outputs at least so many steps back.
+bool reads_outputs(Plan const& plan, std::size_t least_lag) {
     for (std::size_t f = 0; f < plan.means.size(); ++f) {
         if (!plan.layout.factors[f].is_observation) continue;
         for (Register const& reg : plan.means[f].pass.registers)
-            if (reg.from == From::Variable && reg.lag > 0 && is_output(reg.index)) return true;
+            if (reg.from == From::Variable && reg.lag >= least_lag && is_output(plan.layout, reg.index)) return true;
     }
     return false;
 }
+
+}  // namespace
+
+bool looks_back(Plan const& plan) { return reads_outputs(plan, 1); }
 
 std::vector<std::string> find_flat(Problem const& problem) {
     Layout const& layout = problem.plan.layout;
@@ -105,6 +105,7 @@ void Simulation::set_up(std::vector<DrawColumn> const& columns, Diagnostics& dia
         std::size_t const cells = layout.factors[f].is_observation ? target.components * problem_.bound.grid.size(target.extent) : 0;
         cell_means_.emplace_back(cells);
         cell_sds_.emplace_back(cells);
+        log_odds_.emplace_back(layout.factors[f].is_binary ? cells : 0);
         means_.push_back(mean.registers.empty() ? nullptr : std::make_unique<PassRunner>(mean.pass, carrier_->inputs()));
     }
 }
@@ -119,15 +120,34 @@ State const& Simulation::draw(std::uint64_t number, double const* row) {
     return state_;
 }
 
-void Simulation::draw_outputs(State const& parameters, std::uint64_t number) {
+void Simulation::draw_outputs(State& parameters, std::uint64_t number) {
     carrier_->set(parameters);
     draw_outputs(number);
+    if (!reads_outputs(problem_.plan, 0)) return;
+    for (ScaleLayout const& scale : problem_.plan.layout.scales)
+        if (is_binary(scale)) draw_binary_locals(scale, number, parameters);
 }
 
-/// Of half-t scales, given the scales.
+/// PG(1, mean), as they are given the parameters: an output of that mean says nothing more of them.
+void Simulation::draw_binary_locals(ScaleLayout const& scale, std::uint64_t number, State& state) const {
+    Stream stream(seed_, 0, number, auxiliary_stream + scale.variable);
+    std::vector<double>& values = state.values[scale.variable];
+    for (ScaleUse const& use : scale.uses) {
+        std::vector<double> const& log_odds = log_odds_[use.factor];
+        std::vector<double> const& mask = problem_.masks[use.factor];
+        for (std::size_t e = 0; e < values.size(); ++e)  // the scale has an entry for each of the target's
+            if (mask.empty() || mask[e] > 0) values[e] = polya_gamma(stream, log_odds[e]);
+    }
+}
+
+/// Of half-t scales, given the scales; and the local scales of binary outputs.
 void Simulation::draw_auxiliaries(std::uint64_t number) {
     Layout const& layout = problem_.plan.layout;
     for (ScaleLayout const& scale : layout.scales) {
+        if (is_binary(scale)) {
+            draw_binary_locals(scale, number, state_);
+            continue;
+        }
         std::vector<double> const& values = state_.values[scale.variable];
         std::size_t const size = values.size() / layout.variables[scale.variable].components;
         Stream stream(seed_, 0, number, auxiliary_stream + scale.variable);
@@ -180,6 +200,14 @@ void Simulation::fill(std::size_t f, std::size_t first_step, std::size_t last_st
                     if (!problem_.masks[f].empty() && problem_.masks[f][c * size + index] == 0) continue;
                     std::uint32_t const reg = problem_.plan.means[f].registers[c];
                     double const mean = reg == no_register ? 0 : runner.at(reg)[runner.is_one(reg) ? 0 : local];
+                    if (layout.factors[f].is_binary) {
+                        double const p = logistic(mean);
+                        log_odds_[f][c * size + index] = mean;
+                        cell_means_[f][c * size + index] = p;
+                        cell_sds_[f][c * size + index] = std::sqrt(p * (1 - p));
+                        problem_.bound.data[v][c * size + index] = noise.uniform() < p ? 1 : 0;
+                        continue;
+                    }
                     double const root = std::sqrt(carrier_->factors().precision(f, c, s, t));
                     cell_means_[f][c * size + index] = mean;
                     cell_sds_[f][c * size + index] = 1 / root;

@@ -37,9 +37,11 @@ class Simulation {
     /// The parameters, with the auxiliaries of their scales, and outputs of simulation `number`, which with the seed and the draw is all
     /// they depend on; `row` has the columns. Returns the parameters.
     State const& draw(std::uint64_t number, double const* row = nullptr);
-    /// New outputs of these parameters.
-    void draw_outputs(State const& parameters, std::uint64_t number);
-    /// Per factor, [component][extent of its target]: the means that the last outputs were drawn about; 0 where none was.
+    /// New outputs of these parameters. Where means hold outputs, new ones come with new local scales of binary outputs, into the
+    /// parameters: given the old ones they would not have the probabilities that their means say.
+    void draw_outputs(State& parameters, std::uint64_t number);
+    /// Per factor, [component][extent of its target]: the means that the last outputs were drawn about, of a binary one the probability of
+    /// a 1; 0 where none was.
     std::vector<std::vector<double>> const& means() const { return cell_means_; }
     /// Per factor: the sds about them.
     std::vector<std::vector<double>> const& sds() const { return cell_sds_; }
@@ -49,6 +51,7 @@ class Simulation {
   private:
     void set_up(std::vector<DrawColumn> const& columns, Diagnostics& diagnostics);
     void draw_auxiliaries(std::uint64_t number);
+    void draw_binary_locals(ScaleLayout const& scale, std::uint64_t number, State& state) const;
     void draw_outputs(std::uint64_t number);
     void fill(std::size_t factor, std::size_t first_step, std::size_t last_step, std::uint64_t number);
 
@@ -60,6 +63,7 @@ class Simulation {
     State state_;
     std::vector<std::unique_ptr<PassRunner>> means_;  ///< per factor; null where the target is a parameter
     std::vector<std::vector<double>> cell_means_, cell_sds_;
+    std::vector<std::vector<double>> log_odds_;  ///< per factor: of a binary one, [component][extent]; else empty
 };
 
 }  // namespace bam

@@ -25,6 +25,12 @@ bool draws_outputs(Problem const& problem) {
     return std::any_of(problem.augmented.begin(), problem.augmented.end(), [](std::vector<bool> const& cells) { return !cells.empty(); });
 }
 
+/// A power of p(y | mean) of an output that is 0 or 1 is a normal cell given another number than PG(1, mean), which is not drawn here.
+FactorLayout const* find_binary(Layout const& layout) {
+    auto const it = std::find_if(layout.factors.begin(), layout.factors.end(), [](FactorLayout const& factor) { return factor.is_binary; });
+    return it == layout.factors.end() ? nullptr : &*it;
+}
+
 double observed_cells(Problem const& problem) {
     double cells = 0;
     for (std::size_t f = 0; f < problem.plan.layout.factors.size(); ++f) {
@@ -62,7 +68,8 @@ std::size_t Tempering::most_rungs() const {
 
 Tempering tempering_of(Problem const& problem, ChainOptions const& options) {
     Tempering tempering;
-    if (draws_outputs(problem) || (options.exchange == ReplicaExchange::Off && !options.evidence)) return tempering;
+    if (draws_outputs(problem) || find_binary(problem.plan.layout) || (options.exchange == ReplicaExchange::Off && !options.evidence))
+        return tempering;
     tempering.is_while_sampling = options.exchange == ReplicaExchange::AllAlong || options.evidence;
     tempering.finds_start = options.ascent_passes == 0 && (tempering.is_while_sampling || problem.plan.is_multilinear);
     tempering.rungs = options.rungs;
@@ -88,6 +95,13 @@ std::optional<Diagnostic> refuse_tempering(Problem const& problem, ChainOptions 
                           {{output.span, "they are drawn as parameters"}},
                           {"fill them in, or begin after them", options.evidence ? "or leave out --evidence" : "or leave out --tempering"}};
     }
+    if (FactorLayout const* binary = find_binary(layout))
+        return Diagnostic{548,
+                          Severity::Error,
+                          fmt::format("{}: `{}` is 0 or 1", what, layout.variables[binary->target].name),
+                          {{binary->span, "powers of this likelihood are not drawn"}},
+                          {options.evidence ? "leave out --evidence: `bam compare` ranks models of such outputs by how well they predict"
+                                            : "leave out --tempering: chains then start where the best of short runs ended"}};
     // Without evidence improper priors do no harm where there are cells enough.
     if (!options.evidence && tempering_of(problem, options).is_while_sampling) return std::nullopt;
     std::vector<std::string> const flat = find_flat(problem);

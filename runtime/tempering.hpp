@@ -22,7 +22,8 @@ struct Tempering {
 /// As the options say; where they leave it open, before the warmup where a mean multiplies blocks.
 Tempering tempering_of(Problem const& problem, ChainOptions const& options);
 
-/// Why what was asked for cannot be. BAM0548: no evidence of priors that are improper, or of outputs that are drawn.
+/// Why what was asked for cannot be. BAM0548: no evidence of priors that are improper, or of outputs that are drawn or
+/// binary.
 std::optional<Diagnostic> refuse_tempering(Problem const& problem, ChainOptions const& options);
 
 /// Rungs for a barrier: of neighbours two exchanges of five are refused (the least round trip time has one of two).

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "augmented_density.hpp"
 #include "oracle.hpp"
 #include "truncated_normal.hpp"
 
@@ -94,7 +95,7 @@ class Certificate {
     /// The engine's own log joint against the definition.
     double log_joint_error() {
         double const expected = oracle_.log_joint(replica_.state());
-        return std::abs(replica_.log_joint() - expected) / (1 + std::abs(expected));
+        return std::abs(log_augmented(study_.problem, replica_) - expected) / (1 + std::abs(expected));
     }
 
   private:

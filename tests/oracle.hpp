@@ -131,6 +131,7 @@ class Oracle {
         double const truncation = factor.interval.is_bounded() ? log_truncation(f, state) : 0;
         if (factor.is_categorical()) return log_choices(f, state);
         if (factor.is_flat()) return truncation;
+        if (factor.is_binary) return log_density_of_binary(f, state);
         if (factor.has_covariance()) return log_density_of_covariance(f, state);
         double sum = 0;
         for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
@@ -165,6 +166,34 @@ class Oracle {
             if (state.values[v][at] == 1) sum += std::log(share(factor, entry));
         });
         return sum;
+    }
+
+    /// log p(y | mean) p(w | mean) of outputs of 0 or 1 and their local scales w, without the prior of these, PG(1, 0).
+    double log_density_of_binary(std::size_t f, State const& state) const {
+        Factor const& factor = model_.factors[f];
+        double sum = 0;
+        for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
+            std::uint32_t const v = numbering_.variables.at(factor.target);
+            std::size_t const at = component * problem_.bound.grid.size(problem_.plan.layout.variables[v].extent) + index;
+            if (!problem_.masks[f].empty() && problem_.masks[f][at] == 0) return;
+            double const mean = value(factor.mean, entry, sequence, step, state);
+            double const p = 1 / (1 + std::exp(-mean));
+            sum += std::log(problem_.bound.data[v][at] == 1 ? p : 1 - p);
+            double const local = value(factor.spread.front().value, entry, sequence, step, state);
+            sum += log_polya_gamma_by_definition(local, mean) - log_polya_gamma_by_definition(local, 0);
+        });
+        return sum;
+    }
+
+    /// PG(1, c): cosh(c / 2) exp(-c^2 w / 2) times that of c = 0, an alternating series (Polson, Scott and Windle 2013, section 2).
+    static double log_polya_gamma_by_definition(double w, double c) {
+        double sum = 0;
+        for (int n = 0; n < 200; ++n) {
+            double const k = 2 * n + 1;
+            sum += (n % 2 == 0 ? 1 : -1) * k * std::exp(-(k * k - 1) / (8 * w));
+        }
+        return std::log(std::cosh(c / 2)) - 0.5 * c * c * w + std::log(sum) - 1 / (8 * w) -
+               0.5 * std::log(2 * std::numbers::pi * w * w * w);
     }
 
     /// Minus infinity outside of the interval, else minus the logarithm of what it has of the distribution.
@@ -306,6 +335,7 @@ class Oracle {
         double const b = prior.df ? df / 2 : prior.second;
         for (double x : state.values[numbering_.variables.at(prior.scale)]) {
             switch (prior.family) {
+                case ScaleFamily::PolyaGamma: sum += log_polya_gamma_by_definition(x, 0); break;
                 case ScaleFamily::Flat: break;
                 case ScaleFamily::HalfStudentT:
                     sum += std::log(2) + std::lgamma((a + 1) / 2) - std::lgamma(a / 2) - 0.5 * std::log(a * std::numbers::pi * b * b) -

@@ -238,29 +238,42 @@ TEST_CASE("geweke: a covariate that is too large is found - and a scale that is 
     CHECK_FALSE(has_passed(to_checks(compare_joint(fewer->problem, options))));
 }
 
+namespace {
+
+/// Ranks of 512 simulations; p of every quantity above 0.001 over their number (Bonferroni): of a right sampler one run in a thousand
+/// fails.
+void check_calibration(std::vector<Case> const& list) {
+    for (Case const& which : list) {
+        CAPTURE(which.model);
+        auto const study = study_of(which);
+        CalibrationOptions options;
+        options.seed = 20;
+        options.replicates = 512;
+        Calibration const calibration = calibrate(study->problem, options);
+        MESSAGE(ranks_text(calibration));
+        CHECK(calibration.quantities.size() >= 3);
+        for (Check const& check : to_checks(calibration)) {
+            CAPTURE(check.of);
+            CHECK(check.worst >= check.tolerance);
+        }
+    }
+}
+
+}  // namespace
+
 TEST_SUITE("slow") {
-    // Ranks of 512 simulations; p of every quantity above 0.001 over their number (Bonferroni): of a right sampler one run in a thousand
-    // fails.
+    TEST_CASE("sbc of Gibbs: binary outputs in attention and in a regression") {
+        check_calibration({Case{"binary", "small"}, Case{"logistic", "rows"}});
+    }
+    TEST_CASE("sbc of Gibbs: a horseshoe in attention - outliers and truncation in a regression - a bank of decays") {
+        check_calibration({Case{"sparse_attention", "small"}, Case{"robust_regression", "rows"}, Case{"attention_kernel", "small"}});
+    }
     TEST_CASE(
         "sbc of Gibbs: attention - attention with a skip term - regression - random walk - heavy tails - shrinkage - truncated priors - "
         "latent groups - choices - a learnt kernel") {
-        for (Case const& which :
-             {Case{"attention", "small"}, Case{"attention_skip", "small"}, Case{"regression", "rows"}, Case{"random_walk", "small"},
-              Case{"learnt_df", "small"}, Case{"shrinkage", "rows"}, Case{"truncated", "small"}, Case{"latent", "small"},
-              Case{"picked", "small"}, Case{"learnt_kernel", "small"}}) {
-            CAPTURE(which.model);
-            auto const study = study_of(which);
-            CalibrationOptions options;
-            options.seed = 20;
-            options.replicates = 512;
-            Calibration const calibration = calibrate(study->problem, options);
-            MESSAGE(ranks_text(calibration));
-            CHECK(calibration.quantities.size() >= 3);
-            for (Check const& check : to_checks(calibration)) {
-                CAPTURE(check.of);
-                CHECK(check.worst >= check.tolerance);
-            }
-        }
+        check_calibration({Case{"attention", "small"}, Case{"attention_skip", "small"}, Case{"regression", "rows"},
+                           Case{"random_walk", "small"}, Case{"learnt_df", "small"}, Case{"shrinkage", "rows"}, Case{"truncated", "small"},
+                           Case{"latent", "small"}, Case{"picked", "small"}, Case{"learnt_kernel", "small"}});
     }
     TEST_CASE("sbc of Gibbs finds a covariate that is too large") {
         auto const study = study_of({"regression", "rows"});

@@ -62,6 +62,12 @@ TEST_CASE("conditionals: choices of no sequence and no step") { check_study("pic
 TEST_CASE("conditionals: a kernel that is learnt") {
     for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("learnt_kernel", "small", cells);
 }
+TEST_CASE("conditionals: attention with binary outputs") {
+    for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("binary", "small", cells);
+}
+TEST_CASE("conditionals: attention with a horseshoe and a cut flat prior") { check_study("sparse_attention", "small"); }
+TEST_CASE("conditionals: regression with outliers and truncated priors") { check_study("robust_regression", "rows"); }
+TEST_CASE("conditionals: logistic regression") { check_study("logistic", "rows"); }
 TEST_CASE("conditionals: horseshoe and laplace in a regression") { check_study("shrinkage", "rows"); }
 TEST_CASE("conditionals: attention") { check_study("attention", "small"); }
 TEST_CASE("conditionals: attention with a skip term") { check_study("attention_skip", "small"); }

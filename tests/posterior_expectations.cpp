@@ -174,6 +174,14 @@ TEST_CASE("expectations: attention with a skip term") {
              "k = W_k * x[t]\nq = W_q * x[t]\nv = W_v * x[t]\nh[t] = a[t] * h[t-1] + k * v'", "y[t] ~ normal(h[t]' * q + D * x[t], sigma)"),
         tiny_table);
 }
+TEST_CASE("expectations: binary outputs") {
+    check_expectations(tiny("unit = 1",
+                            "W_k[unit, feat] ~ normal(0, 1)\nW_q[unit, feat] ~ normal(0.2, 1)\nW_v[out, feat] ~ normal(0, 2)\n"
+                            "a[t > 0] ~ normal(0.8, 0.2)",
+                            "k = W_k * x[t]\nq = W_q * x[t]\nv = W_v * x[t]\nh[t] = a[t] * h[t-1] + k * v'",
+                            "y[t] ~ bernoulli_logit(h[t]' * q)", "out = [y1 = (y1 > 0.4)]"),
+                       tiny_table);
+}
 TEST_CASE("expectations: a decay per unit and two outputs") {
     check_expectations(
         tiny("unit = 2",

@@ -119,6 +119,11 @@ TEST_CASE("geweke: attention with heavy tails in priors and outputs") { check_ge
 TEST_CASE("geweke: attention with outputs of unknown degrees of freedom") { check_geweke("learnt_df", "small"); }
 TEST_CASE("geweke: attention with truncated priors") { check_geweke("truncated", "small"); }
 TEST_CASE("geweke: attention with truncated priors over-relaxed") { check_geweke("truncated", "small", false, -0.6); }
+TEST_CASE("geweke: attention with binary outputs") { check_geweke("binary", "small"); }
+TEST_CASE("geweke: attention with binary outputs over-relaxed") { check_geweke("binary", "small", false, -0.6); }
+TEST_CASE("geweke: attention with a horseshoe and a cut flat prior") { check_geweke("sparse_attention", "small"); }
+TEST_CASE("geweke: regression with outliers and truncated priors") { check_geweke("robust_regression", "rows"); }
+TEST_CASE("geweke: logistic regression") { check_geweke("logistic", "rows"); }
 TEST_CASE("geweke: horseshoe and laplace in a regression") { check_geweke("shrinkage", "rows"); }
 TEST_CASE("geweke: latent groups and readings that are off") { check_geweke("latent", "small"); }
 TEST_CASE("geweke: latent groups over-relaxed") { check_geweke("latent", "small", false, -0.6); }

@@ -39,6 +39,7 @@ class Simulator {
                 drawn.insert(id);
             }
         }
+        draw_binary_locals(state);
     }
 
     /// All outputs that count, given the parameters, into the problem's table, or into the state where an output has missing cells that are
@@ -93,6 +94,10 @@ class Simulator {
                 for (std::size_t c = 0; c < entries.size(); ++c) {
                     if (!study_.problem.masks[f].empty() && study_.problem.masks[f][c * size + index] == 0) continue;
                     double const mean = oracle_.value(factor.mean, entries[c], s, t, state);
+                    if (factor.is_binary) {
+                        values[c * size + index] = std::bernoulli_distribution(1 / (1 + std::exp(-mean)))(random_) ? 1 : 0;
+                        continue;
+                    }
                     double e = 0;
                     if (noise.empty()) {
                         e = normal() * std::sqrt(oracle_.variance(factor, entries[c], s, t, state));
@@ -122,6 +127,33 @@ class Simulator {
                 rest = rest < share ? -1 : rest - share;
             }
         }
+    }
+
+    /// Given the parameters, of the cells that count.
+    void draw_binary_locals(State& state) {
+        for (std::size_t f = 0; f < study_.model.factors.size(); ++f) {
+            Factor const& factor = study_.model.factors[f];
+            if (!factor.is_binary) continue;
+            auto const local = static_cast<SymbolId>(study_.model.terms[factor.spread.front().value].payload);
+            std::vector<double>& values = state.values[numbering_.variables.at(local)];
+            std::vector<double> const means = oracle_.means(f, state);
+            std::vector<double> const& mask = study_.problem.masks[f];
+            for (std::size_t i = 0; i < means.size(); ++i)
+                if (mask.empty() || mask[i] > 0) values[i] = polya_gamma(means[i]);
+        }
+    }
+
+    /// PG(1, c) by its definition, a sum of exponentials (Polson, Scott and Windle 2013, equation 1), of which the far ones count by their
+    /// mean.
+    double polya_gamma(double c) {
+        double const pi = std::numbers::pi;
+        double sum = 0, mean = 0;
+        for (int k = 1; k <= 60; ++k) {
+            double const weight = 1 / (2 * pi * pi * ((k - 0.5) * (k - 0.5) + c * c / (4 * pi * pi)));
+            sum += weight * std::exponential_distribution<double>()(random_);
+            mean += weight;
+        }
+        return sum + (std::abs(c) < 1e-6 ? 0.25 : std::tanh(c / 2) / (2 * c)) - mean;
     }
 
     std::vector<double> correlated(Factor const& factor) {
@@ -156,6 +188,7 @@ class Simulator {
             case ScaleFamily::HalfNormal: return prior.first * std::abs(normal());
             case ScaleFamily::InverseGamma: return prior.second / gamma(prior.first);
             case ScaleFamily::Gamma: return gamma(prior.first) / prior.second;
+            case ScaleFamily::PolyaGamma: return polya_gamma(0);  // of cells that do not count; of others see outputs()
             case ScaleFamily::Flat: break;
         }
         throw std::runtime_error("a flat prior cannot be simulated");

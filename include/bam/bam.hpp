@@ -316,6 +316,10 @@ class Fit {
     /// takes. Throws Error; BAM0517: of Backend::Map.
     PosteriorPriors as_priors(std::string const& set) const;
 
+    /// How many hidden units count, a line for each pair of blocks that they join (docs/math.md, 8. What the likelihood cannot see), or the
+    /// same as a JSON list. Empty where there are none, and of Backend::Map.
+    std::string active_units(Format format = Format::Text) const;
+
     /// Power-scaling of the priors and of the likelihood, by weights of the draws. The table is that which was fitted; without one, it is
     /// read again where it was. Throws Error; BAM0518, BAM0528: it is another; BAM0527: of Backend::Map.
     PriorSensitivity prior_sensitivity(std::optional<Csv> const& table = {}) const;

@@ -203,3 +203,28 @@ TEST_CASE("density parts: the prior of a parameter is that of its family") {
         CHECK(parts.log_priors[1][k] == doctest::Approx(expected).epsilon(1e-10));
     }
 }
+
+TEST_CASE("cell densities: of outputs of 0 and 1 the probability that their log odds say, whatever their local scales are") {
+    auto const study = test::study(
+        "dims { sequence row }\ndata { x[row]; y[row] missing }\nparam { mu ~ normal(0, 1); level ~ normal(0.3, 1) }\n"
+        "observe { y ~ bernoulli_logit(mu * x + level) }\ntable { x = x; y = y }\n",
+        "x,y\n1,1\n-1,\n0.5,0\n");
+    Replica replica(study->problem, 1, 1, {});
+    replica.start(1);
+    replica.sweep(0);
+    CellDensities cells(study->problem, replica.inputs(), replica.factors());
+    Layout const& layout = study->problem.plan.layout;
+    auto const value = [&](std::string const& name) {
+        for (std::size_t v = 0; v < layout.variables.size(); ++v)
+            if (layout.variables[v].name == name) return replica.state().values[v].front();
+        return std::nan("");
+    };
+    double const first = value("mu") + value("level"), last = 0.5 * value("mu") + value("level");
+    std::size_t const f = layout.factors.size() - 1;
+    std::vector<double> const densities = cells.of(f);
+    CHECK(densities[0] == doctest::Approx(-std::log1p(std::exp(-first))).epsilon(1e-12));
+    CHECK(std::isnan(densities[1]));
+    CHECK(densities[2] == doctest::Approx(-std::log1p(std::exp(last))).epsilon(1e-12));
+    CHECK(cells.sum(f) == doctest::Approx(replica.log_likelihood()).epsilon(1e-12));
+    CHECK(replica.factors().log_density(f) == doctest::Approx(densities[0] + densities[2]).epsilon(1e-12));
+}

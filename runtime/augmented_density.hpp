@@ -1,0 +1,12 @@
+// The log joint density of all that a chain draws: what its conditionals are derived from.
+#pragma once
+
+#include "replica.hpp"
+
+namespace bam {
+
+/// log_target() of the replica (its power is 1 where outputs are binary) with the local scales of binary outputs in the place of what is
+/// left when they are integrated out: from the residuals, of which no conditional is made (math.md, 7b. Binary outputs).
+double log_augmented(Problem const& problem, Replica const& replica);
+
+}  // namespace bam
