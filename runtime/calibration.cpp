@@ -15,12 +15,15 @@
 namespace bam {
 namespace {
 
+/// A binary output has NaN for each PIT.
 CalibratedOutput calibrate(std::string const& output, std::vector<double> const& pits, std::vector<double> const& elpds) {
     CalibratedOutput result;
     result.output = output;
     result.cells = pits.size();
     result.elpd = sum_up(elpds);
     result.rmse = result.mae = std::nan("");
+    result.is_binary = std::any_of(pits.begin(), pits.end(), [](double pit) { return std::isnan(pit); });
+    if (result.is_binary) return result;
     auto const n = static_cast<double>(pits.size());
     for (std::size_t l = 0; l < CalibratedOutput::levels.size(); ++l) {
         double const level = CalibratedOutput::levels[l];

@@ -18,6 +18,7 @@ struct CalibratedOutput {
 
     std::string output;
     std::size_t cells = 0;
+    bool is_binary = false;                     ///< of which there are no intervals: coverage and PIT are not set
     std::array<double, 4> covered{};            ///< share of cells in the central interval of each level
     std::array<double, 4> errors{};             ///< binomial standard error of such a share, were the level right
     std::array<std::size_t, bins> histogram{};  ///< of PIT
@@ -31,7 +32,7 @@ struct CalibrationTable {
     bool is_held_out = false;  ///< cells of a table that the draws have not seen; else each is left out by weights
     std::size_t draws = 0;
     std::vector<LeftOut> cells;
-    std::vector<double> pits;   ///< per cell
+    std::vector<double> pits;   ///< per cell; NaN of a binary output
     std::vector<double> elpds;  ///< per cell
     std::size_t doubtful = 0;   ///< cells whose numbers a few draws decide
     std::vector<CalibratedOutput> outputs;

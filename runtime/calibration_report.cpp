@@ -71,6 +71,11 @@ std::string rounded(double value) { return std::isnan(value) ? "NA" : fmt::forma
 
 void explain(CalibrationTable& table) {
     for (CalibratedOutput const& output : table.outputs) {
+        if (output.is_binary) {
+            table.notes.push_back(fmt::format("{} is 0 or 1, of which no interval holds a share: it has no coverage and no PIT{}",
+                                              output.output, table.is_held_out ? "; its rmse is that of the probabilities of a 1" : ""));
+            continue;
+        }
         say_coverage(table, output);
         say_lean(table, output);
         if (output.cells < few_cells)
@@ -80,7 +85,9 @@ void explain(CalibrationTable& table) {
                                               counted(output.without_mean, "prediction"), output.output,
                                               output.without_mean == 1 ? "has" : "have"));
     }
-    if (table.sentences.empty() && !table.outputs.empty())
+    bool const is_any_placed =
+        std::any_of(table.outputs.begin(), table.outputs.end(), [](CalibratedOutput const& output) { return !output.is_binary; });
+    if (table.sentences.empty() && is_any_placed)
         table.sentences.push_back(fmt::format("Nothing is off by {} standard errors.", told_errors));
     if (table.doubtful > 0)
         table.notes.push_back(fmt::format("of {} a few draws decide (pareto k): `bam compare RUN` fits anew without {}",
@@ -102,7 +109,7 @@ std::string calibration_text(CalibrationTable const& table) {
     for (CalibratedOutput const& output : table.outputs) {
         std::vector<std::string> line{output.output, std::to_string(output.cells)};
         for (std::size_t l = 0; l < CalibratedOutput::levels.size(); ++l)
-            line.push_back(fmt::format("{:.0f} ± {:.0f}", 100 * output.covered[l], 100 * output.errors[l]));
+            line.push_back(output.is_binary ? "NA" : fmt::format("{:.0f} ± {:.0f}", 100 * output.covered[l], 100 * output.errors[l]));
         line.push_back(fmt::format("{:.1f}", output.elpd.value));
         line.push_back(std::isnan(output.elpd.se) ? "NA" : fmt::format("{:.1f}", output.elpd.se));
         if (table.is_held_out) {
@@ -114,7 +121,8 @@ std::string calibration_text(CalibrationTable const& table) {
     std::vector<bool> is_number(lines.front().size(), true);
     is_number.front() = false;
     text += text_table(lines, is_number);
-    for (CalibratedOutput const& output : table.outputs) text += '\n' + bars(output);
+    for (CalibratedOutput const& output : table.outputs)
+        if (!output.is_binary) text += '\n' + bars(output);
     text += '\n';
     for (std::string const& sentence : table.sentences) text += sentence + '\n';
     for (std::string const& note : table.notes) text += "note: " + note + '\n';
@@ -125,15 +133,16 @@ std::string calibration_json(CalibrationTable const& table) {
     Json json = {{"held_out", table.is_held_out}, {"draws", table.draws}, {"doubtful", table.doubtful}, {"outputs", Json::array()}};
     for (CalibratedOutput const& output : table.outputs) {
         Json coverage = Json::array();
-        for (std::size_t l = 0; l < CalibratedOutput::levels.size(); ++l)
+        for (std::size_t l = 0; l < CalibratedOutput::levels.size() && !output.is_binary; ++l)
             coverage.push_back({{"level", CalibratedOutput::levels[l]}, {"covered", output.covered[l]}, {"se", output.errors[l]}});
-        json["outputs"].push_back({{"output", output.output},
-                                   {"cells", output.cells},
-                                   {"coverage", std::move(coverage)},
-                                   {"pit", {{"mean", output.mean_pit}, {"histogram", output.histogram}}},
-                                   {"elpd", {{"value", json_number(output.elpd.value)}, {"se", json_number(output.elpd.se)}}},
-                                   {"rmse", json_number(output.rmse)},
-                                   {"mae", json_number(output.mae)}});
+        json["outputs"].push_back(
+            {{"output", output.output},
+             {"cells", output.cells},
+             {"coverage", std::move(coverage)},
+             {"pit", output.is_binary ? Json(nullptr) : Json{{"mean", output.mean_pit}, {"histogram", output.histogram}}},
+             {"elpd", {{"value", json_number(output.elpd.value)}, {"se", json_number(output.elpd.se)}}},
+             {"rmse", json_number(output.rmse)},
+             {"mae", json_number(output.mae)}});
     }
     json["points"] = Json::array();
     for (std::size_t i = 0; i < table.cells.size(); ++i)

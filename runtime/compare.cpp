@@ -65,6 +65,23 @@ Candidate reopen(NamedFit const& one, std::optional<Csv> const& table, Diagnosti
     return candidate;
 }
 
+/// The probability of a 1 and the density of a number do not compare.
+void check_same_kind(Candidate const& one, Candidate const& other) {
+    std::map<std::string, LeftOut> cells;
+    for (LeftOut& cell : each_cell(one.problem())) cells.emplace(cell.key, cell);
+    auto const is_binary = [](Candidate const& candidate, LeftOut const& cell) {
+        return candidate.problem().plan.layout.factors[cell.cells.front().factor].is_binary;
+    };
+    for (LeftOut const& cell : each_cell(other.problem())) {
+        bool const is_binary_there = is_binary(other, cell);
+        if (is_binary(one, cells.at(cell.key)) == is_binary_there) continue;
+        refuse(551,
+               fmt::format("`{}` is 0 or 1 in `{}` and a number in `{}`", cell.output, is_binary_there ? other.name : one.name,
+                           is_binary_there ? one.name : other.name),
+               {"the probability of a 1 and the density of a number do not compare: let both be `bernoulli_logit`, or neither"});
+    }
+}
+
 /// Models of one table may still bind other columns, or speak of other cells.
 void check_same_cells(std::vector<Candidate> const& candidates) {
     auto const keys_of = [](Candidate const& candidate) {
@@ -80,7 +97,10 @@ void check_same_cells(std::vector<Candidate> const& candidates) {
             if (!other.contains(key)) ++lacking[fmt::format("`{}` of `{}`", output, candidates.front().name)];
         for (auto const& [key, output] : other)
             if (!first.contains(key)) ++lacking[fmt::format("`{}` of `{}`", output, candidates[k].name)];
-        if (lacking.empty()) continue;
+        if (lacking.empty()) {
+            check_same_kind(candidates.front(), candidates[k]);
+            continue;
+        }
         std::vector<std::string> notes;
         for (auto const& [output, count] : lacking)
             notes.push_back(fmt::format("{} of {} {} not in the other", counted(count, "cell"), output, count == 1 ? "is" : "are"));

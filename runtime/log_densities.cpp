@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <numbers>
 
@@ -115,6 +116,10 @@ DrawNumbers shares_below(Problem const& problem, Run const& run, std::uint64_t s
                                 Stream stream(seed, chain + 1, draw, share_block);
                                 for (std::size_t k = 0; k < left_out.size(); ++k) {
                                     OutputCell const& cell = left_out[k].cells.front();
+                                    if (layout.factors[cell.factor].is_binary) {
+                                        value(k) = std::numeric_limits<double>::quiet_NaN();
+                                        continue;
+                                    }
                                     std::uint32_t const v = layout.factors[cell.factor].target;
                                     double const root = std::sqrt(new_precision(problem, cell, carrier.factors(), carrier.state(), stream));
                                     double const z = (problem.bound.data[v][entry_of(problem, cell)] - means->of(cell)) * root;

@@ -101,7 +101,7 @@ std::optional<Diagnostic> refuse_tempering(Problem const& problem, ChainOptions 
                           fmt::format("{}: `{}` is 0 or 1", what, layout.variables[binary->target].name),
                           {{binary->span, "powers of this likelihood are not drawn"}},
                           {options.evidence ? "leave out --evidence: `bam compare` ranks models of such outputs by how well they predict"
-                                            : "leave out --tempering: chains then start where the best of short runs ended"}};
+                                            : "leave out --tempering: chains start as well without it"}};
     // Without evidence improper priors do no harm where there are cells enough.
     if (!options.evidence && tempering_of(problem, options).is_while_sampling) return std::nullopt;
     std::vector<std::string> const flat = find_flat(problem);
