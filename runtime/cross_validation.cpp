@@ -35,6 +35,7 @@ std::optional<DrawNumbers> fit_anew(RunOfProblem const& of, std::vector<OutputCe
     Problem const rest = without(of.compiled, of.problem, hidden);
     ChainOptions options = of.chains;
     options.predicts = false;
+    options.evidence = false;
     try {
         if (!is_proper(rest)) {
             why = "a flat prior of a scale has too few cells without them";

@@ -250,24 +250,6 @@ Run long_chains(Run const& run, std::vector<std::string>& notes, std::vector<std
 
 }  // namespace
 
-ChainOptions to_chain_options(FitOptions const& options) {
-    ChainOptions chain;
-    chain.chains = options.chains;
-    chain.num_warmup = options.num_warmup;
-    chain.num_samples = options.num_samples;
-    chain.thin = options.thin;
-    chain.sweeps = options.sweeps;
-    if (options.relax) chain.relaxation = -*options.relax;
-    chain.seed = options.seed;
-    chain.threads = options.threads;
-    chain.starts = options.starts;
-    chain.starts_from_prior = options.init == Init::Prior;
-    if (options.init == Init::Map) chain.ascent_passes = options.max_passes;
-    chain.sweep.draws_rows = options.by_rows;
-    chain.sweep.moves_orbits = options.by_orbits;
-    return chain;
-}
-
 PredictedCell to_cell(Prediction const& p) { return {p.row, p.sequence, p.time, p.output, p.observed, p.mean, p.sd, p.q5, p.q50, p.q95}; }
 
 void summarize(Fit::Parts& parts) {

@@ -45,9 +45,6 @@ struct Predictions::Parts {
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop);
 
-/// What of them a chain looks at.
-ChainOptions to_chain_options(FitOptions const& options);
-
 /// Fills summary, verdict and names from config and run.
 void summarize(Fit::Parts& parts);
 
