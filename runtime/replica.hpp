@@ -75,7 +75,7 @@ class Replica {
     State const& state() const { return state_; }
     void set_state(State const& state);
     /// From now on sweeps leave p(parameters) p(y | parameters, local scales)^power as it is; 1 is the posterior. Not where missing outputs
-    /// are drawn, nor of binary ones (tempering_of).
+    /// are drawn, nor of binary ones (`is_temperable`).
     void set_power(double power) { factors_.set_power(power); }
     /// log p(y, parameters), of the parameters as the file declares them; as of the last sweep. Local scales of binary outputs are
     /// integrated out: how wide they are says nothing of the parameters.

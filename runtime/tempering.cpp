@@ -55,6 +55,8 @@ double flat_entries(Problem const& problem) {
 
 }  // namespace
 
+bool is_temperable(Problem const& problem) { return !draws_outputs(problem) && !find_binary(problem.plan.layout); }
+
 std::size_t rungs_for(double barrier) {
     return std::clamp(static_cast<std::size_t>(std::ceil(2.5 * barrier)) + 1, fewest_rungs, most_adapted_rungs);
 }
@@ -68,8 +70,7 @@ std::size_t Tempering::most_rungs() const {
 
 Tempering tempering_of(Problem const& problem, ChainOptions const& options) {
     Tempering tempering;
-    if (draws_outputs(problem) || find_binary(problem.plan.layout) || (options.exchange == ReplicaExchange::Off && !options.evidence))
-        return tempering;
+    if (!is_temperable(problem) || (options.exchange == ReplicaExchange::Off && !options.evidence)) return tempering;
     tempering.is_while_sampling = options.exchange == ReplicaExchange::AllAlong || options.evidence;
     tempering.finds_start = options.ascent_passes == 0 && (tempering.is_while_sampling || problem.plan.is_multilinear);
     tempering.rungs = options.rungs;

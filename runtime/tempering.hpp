@@ -19,6 +19,9 @@ struct Tempering {
     std::size_t most_rungs() const;  ///< 0: no exchange
 };
 
+/// Whether replicas sweep at powers of the likelihood: not where missing outputs are drawn, nor where outputs are 0 or 1.
+bool is_temperable(Problem const& problem);
+
 /// As the options say; where they leave it open, before the warmup where a mean multiplies blocks.
 Tempering tempering_of(Problem const& problem, ChainOptions const& options);
 
