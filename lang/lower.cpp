@@ -293,7 +293,8 @@ class Lowering {
     Value unknown_function(Expr const& expr) {
         static std::vector<std::string> const known{"exp", "log", "sqrt", "abs", "diag"};
         static std::vector<std::string> const distributions = [] {
-            std::vector<std::string> names{"normal", "student_t", "laplace", "horseshoe", "bernoulli_logit", "laplace_position", "uniform_position"};
+            std::vector<std::string> names{"normal",          "student_t",        "laplace",         "horseshoe",
+                                           "bernoulli_logit", "laplace_position", "uniform_position"};
             for (ScaleFamilyRow const& row : scale_families()) names.emplace_back(row.name);
             return names;
         }();
