@@ -70,8 +70,12 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
         augmentations_.push_back(
             std::make_unique<Augmentation>(plan.lagged_outputs[k], plan, inputs(), factors_, state_, problem.augmented[k]));
     }
-    for (BlockPlan const& block : plan.blocks)
-        samplers_.push_back(make_sampler({plan, block, inputs(), factors_, state_, options.draws_rows, options.relaxation}));
+    for (BlockPlan const& block : plan.blocks) {
+        // A block that choices are drawn without is drawn anew once they are: nothing of its old values, or of its other rows, may stay.
+        bool const is_fresh = !block.choices.empty();
+        samplers_.push_back(
+            make_sampler({plan, block, inputs(), factors_, state_, options.draws_rows && !is_fresh, is_fresh ? 0.0 : options.relaxation}));
+    }
     priors_.resize(plan.blocks.size());
     for (OrbitPlan const& orbit : plan.orbits) {
         if (!orbit.is_moved) {
