@@ -89,7 +89,10 @@ class Simulator {
                 Factor const& factor = model.factors[f];
                 if (factor.target != id) continue;
                 if (factor.is_categorical()) choose(factor, f, entries, index, values);
-                if (factor.is_flat()) continue;
+                if (factor.is_flat()) {
+                    if (std::isfinite(factor.interval.high - factor.interval.low)) spread_evenly(factor, f, entries.size(), index, values);
+                    continue;
+                }
                 std::vector<double> const noise = factor.has_covariance() ? correlated(factor) : std::vector<double>{};
                 for (std::size_t c = 0; c < entries.size(); ++c) {
                     if (!study_.problem.masks[f].empty() && study_.problem.masks[f][c * size + index] == 0) continue;
@@ -154,6 +157,15 @@ class Simulator {
             mean += weight;
         }
         return sum + (std::abs(c) < 1e-6 ? 0.25 : std::tanh(c / 2) / (2 * c)) - mean;
+    }
+
+    /// A flat prior between two ends is a distribution.
+    void spread_evenly(Factor const& factor, std::size_t f, std::size_t components, std::size_t index, std::vector<double>& values) {
+        std::size_t const size = values.size() / components;
+        for (std::size_t c = 0; c < components; ++c) {
+            if (!study_.problem.masks[f].empty() && study_.problem.masks[f][c * size + index] == 0) continue;
+            values[c * size + index] = std::uniform_real_distribution<double>(factor.interval.low, factor.interval.high)(random_);
+        }
     }
 
     std::vector<double> correlated(Factor const& factor) {
