@@ -63,7 +63,9 @@ Simulated Fit::simulate(std::optional<Csv> const& given, SimulateOptions const& 
                           : fitted_table(parts_->config, "say which table to simulate outputs for: `--data TABLE`",
                                          fmt::format("to simulate outputs for it as it is now, say `--data {}`", parts_->config.data_name));
     Diagnostics diagnostics;
-    auto const [sources, prepared] = bind_new(*program, parts_->config, csv, diagnostics);
+    FittedTable const bound = bind_new(*program, parts_->config, csv, diagnostics);  // clang 14 has no structured binding in a lambda
+    std::shared_ptr<Sources> const& sources = bound.sources;
+    auto const& prepared = bound.table;
     Run const& run = parts_->run;
     std::vector<double const*> rows;  // of all chains
     for (Chain const& chain : run.chains)
