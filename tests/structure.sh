@@ -59,9 +59,13 @@ done < <(grep -nHEo '(^|[ *&:])get_[a-z_]*\(|\b(class|struct|enum|using|namespac
     lang/*.?pp runtime/*.?pp include/bam/*.hpp tests/*.?pp tests/*/*.?pp || true)
 
 # doctest's CMake asks for the suite of a case by its name, in which a comma parts two names: it finds none, and what is slow becomes fast.
+# In CMake a semicolon parts two of anything: such a case becomes two tests, neither of which finds it.
 while read -r place; do
     refuse "$place" "no comma in the name of a posterior's case"
 done < <(grep -nHoE 'TEST_CASE\("[^",]*,' tests/posterior*.cpp || true)
+while read -r place; do
+    refuse "$place" "no semicolon in the name of a case"
+done < <(grep -nHoE 'TEST_CASE\("[^";]*;' tests/*.cpp tests/*/*.cpp || true)
 
 # A comment cites math.md by the number and the title of a section, so that it is known when sections are numbered anew.
 while IFS=: read -r file line cited; do

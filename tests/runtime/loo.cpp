@@ -75,7 +75,7 @@ TEST_CASE("loo: densities in another unit move elpd and nothing else") {
     CHECK(other.mcse == doctest::Approx(one.mcse).epsilon(1e-9));
 }
 
-TEST_CASE("loo: a plain mean and weights that are all the same agree; the same density at every draw has no error") {
+TEST_CASE("loo: a plain mean and weights that are all the same agree and the same density at every draw has no error") {
     auto const log_lik = columns_of("log_lik.csv");
     std::vector<double> const none(log_lik[0].size(), 0.0);
     Expected const plain = average(log_lik[0], 2), same = reweighted(log_lik[0], none, 2);
