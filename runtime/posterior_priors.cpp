@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <map>
 
 #include "fit.hpp"
+#include "posterior_moments.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
 #include "utf8.hpp"
@@ -27,23 +27,6 @@ constexpr std::size_t most_compared = 1000;  ///< entries whose correlations are
 constexpr int digits = 6;
 constexpr int digits_of_covariances = 9;  ///< rounding must leave a matrix positive definite
 
-struct Moments {
-    double mean = 0, sd = 0, skewness = 0, excess_kurtosis = 0;
-};
-
-/// An entry of a parameter, and its draws as a column of `Writer::draws_`.
-struct Entry {
-    std::size_t column = 0;  ///< of the run
-    Moments moments;
-};
-
-/// Entries of one parameter that differ in their labelled dims only: [component], last dim fastest.
-struct Group {
-    std::string sequence;
-    std::string step;
-    std::vector<Entry> entries;
-};
-
 std::string number(double value, int precision = digits) { return fmt::format("{:.{}g}", value, precision); }
 
 /// Whether a text in quotes can hold it.
@@ -56,9 +39,7 @@ std::string quoted(std::string const& label) { return "\"" + label + "\""; }
 class Writer {
   public:
     Writer(Program::Parts const& program, Layout const& layout, RunConfig const& config, Run const& run, bool has_rows)
-        : program_(program), layout_(layout), config_(config), run_(run), has_rows_(has_rows) {
-        for (Chain const& chain : run.chains) draws_ += chain.log_joint.size();
-    }
+        : program_(program), layout_(layout), config_(config), run_(run), moments_(layout, run), has_rows_(has_rows) {}
 
     std::string run(std::string const& set, std::string const& verdict, Diagnostics& diagnostics) {
         for (std::uint32_t v = 0; v < layout_.variables.size(); ++v)
@@ -68,60 +49,6 @@ class Writer {
     }
 
   private:
-    double draw(std::size_t column, std::size_t chain, std::size_t i) const {
-        return run_.chains[chain].values[i * run_.columns.size() + column];
-    }
-
-    Eigen::VectorXd draws_of(std::size_t column) const {
-        Eigen::VectorXd values(static_cast<Eigen::Index>(draws_));
-        Eigen::Index k = 0;
-        for (std::size_t c = 0; c < run_.chains.size(); ++c)
-            for (std::size_t i = 0; i < run_.chains[c].log_joint.size(); ++i) values(k++) = draw(column, c, i);
-        return values;
-    }
-
-    Moments moments_of(std::size_t column) const {
-        Eigen::ArrayXd const values = draws_of(column).array();
-        double const n = static_cast<double>(draws_);
-        Moments m;
-        m.mean = values.mean();
-        Eigen::ArrayXd const gaps = values - m.mean;
-        double const variance = gaps.square().sum() / n;
-        m.sd = std::sqrt(gaps.square().sum() / std::max(1.0, n - 1));
-        if (variance > 0) {
-            m.skewness = gaps.cube().mean() / std::pow(variance, 1.5);
-            m.excess_kurtosis = gaps.square().square().mean() / (variance * variance) - 3;
-        }
-        return m;
-    }
-
-    // ---- gathering ----
-
-    std::vector<Group> groups_of(Variable const& variable, bool& is_identified) const {
-        std::vector<Group> groups;
-        std::map<std::pair<std::string, std::string>, std::size_t> numbers;
-        for (std::size_t k = 0; k < run_.columns.size(); ++k) {
-            DrawColumn const& column = run_.columns[k];
-            if (column.name != variable.name || column.labels.size() != variable.dims.size()) continue;
-            is_identified = is_identified && column.is_identified;
-            std::string sequence, step;
-            std::size_t component = 0;
-            for (std::size_t d = 0; d < variable.dims.size(); ++d) {
-                DimLayout const& dim = layout_.dims[variable.dims[d]];
-                if (dim.role == DimLayout::Role::Sequence)
-                    sequence = column.labels[d];
-                else if (dim.role == DimLayout::Role::Time)
-                    step = column.labels[d];
-                else
-                    component = component * dim.size + column.index[d] - 1;
-            }
-            auto const [at, is_new] = numbers.try_emplace({sequence, step}, groups.size());
-            if (is_new) groups.push_back({sequence, step, std::vector<Entry>(variable.components)});
-            groups[at->second].entries[component] = {k, {}};
-        }
-        return groups;
-    }
-
     bool is_variational() const { return config_.options.backend == Backend::Variational; }
 
     // ---- one parameter ----
@@ -130,7 +57,7 @@ class Writer {
         Variable const& variable = layout_.variables[v];
         if (variable.is_local) return;  // what they make of the entries is in those
         bool is_identified = true;
-        auto groups = groups_of(variable, is_identified);
+        auto groups = moments_.groups_of(variable, is_identified);
         if (groups.empty()) return;
         bool const is_over_table = variable.extent != Extent::One;
         if (is_over_table && groups.size() * variable.components > most_entries) {
@@ -152,7 +79,7 @@ class Writer {
             }
             bool is_sound = true;
             for (Entry& entry : group.entries) {
-                entry.moments = moments_of(entry.column);
+                entry.moments = moments_.of(entry.column);
                 is_sound = is_sound && std::isfinite(entry.moments.mean) && std::isfinite(entry.moments.sd);
             }
             if (!is_sound) {
@@ -261,19 +188,10 @@ class Writer {
 
     // ---- blocks ----
 
-    Eigen::MatrixXd correlation(std::vector<Entry> const& entries, std::size_t first, std::size_t count) const {
-        Eigen::MatrixXd gaps(static_cast<Eigen::Index>(draws_), static_cast<Eigen::Index>(count));
-        for (std::size_t k = 0; k < count; ++k) {
-            Moments const& m = entries[first + k].moments;
-            gaps.col(static_cast<Eigen::Index>(k)) = (draws_of(entries[first + k].column).array() - m.mean) / (m.sd > 0 ? m.sd : 1);
-        }
-        return gaps.transpose() * gaps / std::max(1.0, static_cast<double>(draws_) - 1);
-    }
-
     /// The covariance of a row, rounded as it is written; empty if its entries hardly depend on one another or rounding spoils it.
     std::vector<std::string> covariance(Group const& group, std::size_t first, std::size_t count) const {
-        if (!has_rows_ || count < 2 || draws_ <= 2 * count) return {};
-        Eigen::MatrixXd const correlations = correlation(group.entries, first, count);
+        if (!has_rows_ || count < 2 || moments_.draws() <= 2 * count) return {};
+        Eigen::MatrixXd const correlations = moments_.correlation(group.entries, first, count);
         auto const n = static_cast<Eigen::Index>(count);
         double const largest = (correlations - Eigen::MatrixXd::Identity(n, n)).cwiseAbs().maxCoeff();
         if (largest < told_correlation) return {};
@@ -393,7 +311,7 @@ class Writer {
         std::size_t const count = std::min(most_compared, written_.size());
         for (std::size_t k = 0; k < count; ++k) entries.push_back(written_[k].entry);
         if (count > 1) {
-            Eigen::MatrixXd const correlations = correlation(entries, 0, count);
+            Eigen::MatrixXd const correlations = moments_.correlation(entries, 0, count);
             double largest = -1;
             std::size_t first = 0, second = 0;
             for (std::size_t i = 0; i < count; ++i) {
@@ -456,9 +374,9 @@ class Writer {
 
     std::string header(std::string const& set, std::string const& verdict) const {
         FitOptions const& options = config_.options;
-        std::string text =
-            fmt::format("# The posterior of {} and {} (backend {}, {} draws, seed {}) as priors, written by bam {}.\n",
-                        config_.requested.back(), config_.data_name, word(options.backend), draws_, options.seed, config_.version);
+        std::string text = fmt::format("# The posterior of {} and {} (backend {}, {} draws, seed {}) as priors, written by bam {}.\n",
+                                       config_.requested.back(), config_.data_name, word(options.backend), moments_.draws(), options.seed,
+                                       config_.version);
         std::string flags;
         for (std::size_t k = config_.requested.size() - 1; k-- > 0;) flags += " --priors " + config_.requested[k];
         for (std::string const& priors : config_.priors) flags += " --priors " + priors;
@@ -481,8 +399,8 @@ class Writer {
     Layout const& layout_;
     RunConfig const& config_;
     Run const& run_;
+    PosteriorMoments moments_;
     bool has_rows_;
-    std::size_t draws_ = 0;  ///< of all chains
     std::string body_;
     std::vector<Written> written_;
     std::vector<std::uint32_t> unidentified_;

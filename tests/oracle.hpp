@@ -106,10 +106,7 @@ class Oracle {
             return quadratic_of_covariance(f, state).first;
         }
         double sum = 0;
-        for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
-            Variable const& target = problem_.plan.layout.variables[numbering_.variables.at(factor.target)];
-            std::size_t const size = problem_.bound.grid.size(target.extent);
-            if (!problem_.masks[f].empty() && problem_.masks[f][component * size + index] == 0) return;
+        for_each_counted(f, [&](Entry const& entry, std::size_t, std::size_t sequence, std::size_t step) {
             double const r = value(factor.residual, entry, sequence, step, state);
             sum += r * r / variance(factor, entry, sequence, step, state);
         });
@@ -134,10 +131,7 @@ class Oracle {
         if (factor.is_binary) return log_density_of_binary(f, state);
         if (factor.has_covariance()) return log_density_of_covariance(f, state);
         double sum = 0;
-        for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
-            Variable const& target = problem_.plan.layout.variables[numbering_.variables.at(factor.target)];
-            std::size_t const size = problem_.bound.grid.size(target.extent);
-            if (!problem_.masks[f].empty() && problem_.masks[f][component * size + index] == 0) return;
+        for_each_counted(f, [&](Entry const& entry, std::size_t, std::size_t sequence, std::size_t step) {
             double const r = value(factor.residual, entry, sequence, step, state);
             double const var = variance(factor, entry, sequence, step, state);
             sum += -0.5 * std::log(2 * std::numbers::pi * var) - 0.5 * r * r / var;
@@ -158,11 +152,9 @@ class Oracle {
 
     double log_choices(std::size_t f, State const& state) const {
         Factor const& factor = model_.factors[f];
+        std::uint32_t const v = numbering_.variables.at(factor.target);
         double sum = 0;
-        for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t, std::size_t) {
-            std::uint32_t const v = numbering_.variables.at(factor.target);
-            std::size_t const at = component * problem_.bound.grid.size(problem_.plan.layout.variables[v].extent) + index;
-            if (!problem_.masks[f].empty() && problem_.masks[f][at] == 0) return;
+        for_each_counted(f, [&](Entry const& entry, std::size_t at, std::size_t, std::size_t) {
             if (state.values[v][at] == 1) sum += std::log(share(factor, entry));
         });
         return sum;
@@ -171,11 +163,9 @@ class Oracle {
     /// log p(y | mean) p(w | mean) of outputs of 0 or 1 and their local scales w, without the prior of these, PG(1, 0).
     double log_density_of_binary(std::size_t f, State const& state) const {
         Factor const& factor = model_.factors[f];
+        std::uint32_t const v = numbering_.variables.at(factor.target);
         double sum = 0;
-        for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
-            std::uint32_t const v = numbering_.variables.at(factor.target);
-            std::size_t const at = component * problem_.bound.grid.size(problem_.plan.layout.variables[v].extent) + index;
-            if (!problem_.masks[f].empty() && problem_.masks[f][at] == 0) return;
+        for_each_counted(f, [&](Entry const& entry, std::size_t at, std::size_t sequence, std::size_t step) {
             double const mean = value(factor.mean, entry, sequence, step, state);
             double const p = 1 / (1 + std::exp(-mean));
             sum += std::log(problem_.bound.data[v][at] == 1 ? p : 1 - p);
@@ -199,11 +189,9 @@ class Oracle {
     /// Minus infinity outside of the interval, else minus the logarithm of what it has of the distribution.
     double log_truncation(std::size_t f, State const& state) const {
         Factor const& factor = model_.factors[f];
+        std::uint32_t const v = numbering_.variables.at(factor.target);
         double sum = 0;
-        for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
-            std::uint32_t const v = numbering_.variables.at(factor.target);
-            std::size_t const at = component * problem_.bound.grid.size(problem_.plan.layout.variables[v].extent) + index;
-            if (!problem_.masks[f].empty() && problem_.masks[f][at] == 0) return;
+        for_each_counted(f, [&](Entry const& entry, std::size_t at, std::size_t sequence, std::size_t step) {
             auto const [low, high] = factor.interval;
             double const x = state.values[v][at];
             if (x < low || x > high) sum = -HUGE_VAL;
@@ -219,6 +207,18 @@ class Oracle {
     }
 
   private:
+    /// Of the cells of a factor those that count: `at` is where they stand among the values of its target.
+    template <class F>
+    void for_each_counted(std::size_t f, F visit) const {
+        std::uint32_t const target = numbering_.variables.at(model_.factors[f].target);
+        std::size_t const size = problem_.bound.grid.size(problem_.plan.layout.variables[target].extent);
+        std::vector<double> const& mask = problem_.masks[f];
+        for_each_cell(f, [&](Entry const& entry, std::size_t component, std::size_t index, std::size_t sequence, std::size_t step) {
+            std::size_t const at = component * size + index;
+            if (mask.empty() || mask[at] != 0) visit(entry, at, sequence, step);
+        });
+    }
+
     template <class F>
     void for_each_cell(std::size_t f, F visit) const {
         Factor const& factor = model_.factors[f];

@@ -333,12 +333,7 @@ TEST_CASE("mean field: numbers that are learnt maximise the evidence") {
         CHECK(next > elbo - 1e-10);
         elbo = next;
     }
-    auto value_of = [&](std::string const& name) {
-        for (std::size_t v = 0; v < study->problem.plan.layout.variables.size(); ++v) {
-            if (study->problem.plan.layout.variables[v].name == name) return field.posterior().state.values[v][0];
-        }
-        return std::nan("");
-    };
+    auto value_of = [&](std::string const& name) { return field.posterior().state.values[variable_of(*study, name)][0]; };
     CHECK(value_of("mu") == doctest::Approx(mean).epsilon(1e-6));
     CHECK(value_of("tau") == doctest::Approx(std::sqrt(square - 1)).epsilon(1e-6));
     CHECK(elbo == doctest::Approx(-3 * (std::log(2 * std::numbers::pi * square) + 1)).epsilon(1e-8));
@@ -423,10 +418,7 @@ TEST_CASE("linear response: two correlated Gaussian blocks get their exact sds")
     std::vector<double> const sds = linear_response(study->problem, expectations, field.posterior(), recorder);
     Eigen::Matrix2d precision = Eigen::Vector2d(0.25, 1).asDiagonal();
     auto column = [&](std::string const& name) -> std::vector<double> const& {
-        for (std::size_t v = 0; v < study->problem.plan.layout.variables.size(); ++v) {
-            if (study->problem.plan.layout.variables[v].name == name) return study->problem.bound.data[v];
-        }
-        throw std::runtime_error(name);
+        return study->problem.bound.data[variable_of(*study, name)];
     };
     std::size_t const y = study->problem.plan.layout.factors.size() - 1;
     for (std::size_t i = 0; i < column("x").size(); ++i) {

@@ -84,6 +84,14 @@ inline void finish(Study& study, std::vector<tree::File> const& files, std::stri
 
 }  // namespace detail
 
+/// The variable of that name.
+inline std::size_t variable_of(Study const& study, std::string const& name) {
+    auto const& variables = study.problem.plan.layout.variables;
+    for (std::size_t v = 0; v < variables.size(); ++v)
+        if (variables[v].name == name) return v;
+    throw std::runtime_error("no variable is called " + name);
+}
+
 /// A model from text.
 inline std::unique_ptr<Study> study(std::string const& model_text, std::string const& table_text, Choices const& choices = {}) {
     auto result = std::make_unique<Study>();

@@ -62,11 +62,7 @@ TEST_CASE("cell densities: with the densities of the families written down, and 
     replica.start(1);
     CellDensities cells(study->problem, replica.inputs(), replica.factors());
     Layout const& layout = study->problem.plan.layout;
-    auto const value = [&](std::string const& name) {
-        for (std::size_t v = 0; v < layout.variables.size(); ++v)
-            if (layout.variables[v].name == name) return replica.state().values[v].front();
-        return std::nan("");
-    };
+    auto const value = [&](std::string const& name) { return replica.state().values[test::variable_of(*study, name)].front(); };
     double const mu = value("mu"), sigma = value("sigma");
     std::vector<double> const x{1, -1, 0.5}, y{2.5, std::nan(""), -4}, z{0, 1, 3};
     for (std::size_t f = 0; f < layout.factors.size(); ++f) {
@@ -214,11 +210,7 @@ TEST_CASE("cell densities: of outputs of 0 and 1 the probability that their log 
     replica.sweep(0);
     CellDensities cells(study->problem, replica.inputs(), replica.factors());
     Layout const& layout = study->problem.plan.layout;
-    auto const value = [&](std::string const& name) {
-        for (std::size_t v = 0; v < layout.variables.size(); ++v)
-            if (layout.variables[v].name == name) return replica.state().values[v].front();
-        return std::nan("");
-    };
+    auto const value = [&](std::string const& name) { return replica.state().values[test::variable_of(*study, name)].front(); };
     double const first = value("mu") + value("level"), last = 0.5 * value("mu") + value("level");
     std::size_t const f = layout.factors.size() - 1;
     std::vector<double> const densities = cells.of(f);

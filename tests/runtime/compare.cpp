@@ -14,8 +14,10 @@
 #include "log_densities.hpp"
 #include "record.hpp"
 #include "studies.hpp"
+#include "thrown.hpp"
 
 using namespace bam;
+using bam::test::code_of;
 using Json = nlohmann::json;
 
 namespace {
@@ -108,15 +110,6 @@ Json points_of(Comparison const& comparison) { return Json::parse(comparison.jso
 /// By how many Monte Carlo standard errors; a tolerance of a tenth of a percent for those that have none to speak of.
 double off(Json const& point, double exact) {
     return std::abs(point["elpd"].get<double>() - exact) / std::max(point["mcse"].get<double>(), 1e-3);
-}
-
-int code_of(auto const& call) {
-    try {
-        call();
-    } catch (Error const& error) {
-        return error.report().diagnostics().front().code;
-    }
-    return 0;
 }
 
 }  // namespace

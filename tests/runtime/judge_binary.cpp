@@ -7,7 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "thrown.hpp"
+
 using namespace bam;
+using bam::test::code_of;
 using Json = nlohmann::json;
 
 namespace {
@@ -40,15 +43,6 @@ double log_integral(int k, int n) {
     for (double b = -9; b < 10; b += step)
         sum += step * std::exp(-0.5 * std::pow((b - 0.3) / 1.2, 2) - k * std::log1p(std::exp(-b)) - (n - k) * std::log1p(std::exp(b)));
     return std::log(sum / (1.2 * std::sqrt(2 * 3.141592653589793)));
-}
-
-int code_of(auto const& call) {
-    try {
-        call();
-    } catch (Error const& error) {
-        return error.report().diagnostics().front().code;
-    }
-    return 0;
 }
 
 }  // namespace

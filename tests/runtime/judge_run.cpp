@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "random.hpp"
+#include "thrown.hpp"
 
 using namespace bam;
+using bam::test::code_of;
 using Json = nlohmann::json;
 
 namespace {
@@ -45,15 +47,6 @@ Fit fit_of(std::string const& text, Csv const& data) {
 }
 
 double covered(Json const& calibration, std::size_t level) { return calibration["outputs"][0]["coverage"][level]["covered"]; }
-
-int code_of(auto const& call) {
-    try {
-        call();
-    } catch (Error const& error) {
-        return error.report().diagnostics().front().code;
-    }
-    return 0;
-}
 
 Json quantity(Json const& checks, std::string const& name) {
     for (Json const& one : checks["quantities"])

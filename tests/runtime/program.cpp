@@ -5,11 +5,14 @@
 #include <limits>
 #include <string>
 
+#include "thrown.hpp"
+
 using bam::Csv;
 using bam::Error;
 using bam::Fit;
 using bam::Prepared;
 using bam::Program;
+using bam::test::code_of;
 
 namespace {
 
@@ -22,17 +25,6 @@ table { seq = id; t = day; x = x; y = y }
 )";
 
 Csv table() { return {.text = "id,day,x,y\np,1,1,2.1\np,2,2,3.9\np,3,3,6.2\nq,1,1,\nq,2,2,4.1\n", .name = "t.csv"}; }
-
-/// The code of the first error of a call; 0 if it throws none.
-template <typename Call>
-int code_of(Call const& call) {
-    try {
-        call();
-    } catch (Error const& error) {
-        return error.report().diagnostics().front().code;
-    }
-    return 0;
-}
 
 }  // namespace
 

@@ -9,12 +9,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "thrown.hpp"
+
 using bam::Csv;
 using bam::Fit;
 using bam::FitOptions;
 using bam::Program;
 using bam::Simulated;
 using bam::SimulateOptions;
+using bam::test::code_of;
 
 namespace {
 
@@ -60,16 +63,6 @@ void check_normal(std::vector<double> const& values, double mean, double sd) {
     auto const n = static_cast<double>(values.size());
     CHECK(std::abs(m.mean - mean) < 5 * sd / std::sqrt(n));
     CHECK(std::abs(m.sd - sd) < 5 * sd / std::sqrt(2 * n));
-}
-
-template <typename Call>
-int code_of(Call const& call) {
-    try {
-        call();
-    } catch (bam::Error const& error) {
-        return error.report().diagnostics().front().code;
-    }
-    return 0;
 }
 
 constexpr std::size_t draws = 8000;
