@@ -26,6 +26,8 @@ struct Gradient {
 };
 Gradient make_gradient(Covariances const& covariances);
 
+/// One pass and one variable. Time of a run and of its derivatives is a fixed multiple of that of the pass; nothing is allocated after its
+/// first run.
 class AdjointRunner {
   public:
     /// `variable`: the one to differentiate in. The arrays that `inputs`, `covariances` and the outputs refer to must not move.

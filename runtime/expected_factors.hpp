@@ -11,6 +11,8 @@
 
 namespace bam {
 
+/// Of all factors of the model. Reads the means, covariances and expected precisions that `inputs` and `factors` refer to as they are when
+/// it is asked; a precision that has changed counts after refresh().
 class ExpectedFactors {
   public:
     /// `inputs.state` holds the means; where a scale is learnt, the number whose precision is E[precision].

@@ -18,6 +18,8 @@
 
 namespace bam {
 
+/// The factors of one block, of the missing cells of one output, or along one symmetry: how they get to their optimum while all others
+/// stay. Keeps references into the UpdateContext that it was made of.
 class FactorUpdate {
   public:
     virtual ~FactorUpdate() = default;
@@ -34,6 +36,7 @@ struct Tilt {
     std::vector<double> weights;  ///< [component][extent of its domain]
 };
 
+/// What updates share: the problem, the expectations of its statements, and the posterior that they move. All of it outlives them.
 struct UpdateContext {
     Problem const& problem;
     ExpectationPlan const& expectations;
@@ -43,8 +46,11 @@ struct UpdateContext {
     std::vector<Tilt> const& tilts;
 };
 
+/// A block that is drawn jointly at each of its indices: Gaussian systems that do not meet, or choices.
 std::unique_ptr<FactorUpdate> make_joint_update(UpdateContext const& context, BlockPlan const& block);
+/// A block over time whose steps are factors of their own (decays), from the first to the last, in one pass forward and one back.
 std::unique_ptr<FactorUpdate> make_sweep_update(UpdateContext const& context, BlockPlan const& block);
+/// A block over time whose prior couples neighbouring steps: one factor over all of them, block tridiagonal.
 std::unique_ptr<FactorUpdate> make_markov_update(UpdateContext const& context, BlockPlan const& block);
 /// The missing cells of an output that later means look back at, each a factor of its own.
 std::unique_ptr<FactorUpdate> make_output_update(UpdateContext const& context, std::size_t lagged_output);

@@ -1,8 +1,8 @@
+#include "grid.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <stdexcept>
-
-#include "bind.hpp"
 
 namespace bam {
 

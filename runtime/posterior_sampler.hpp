@@ -10,6 +10,7 @@
 
 namespace bam {
 
+/// Holds a copy of the posterior as the field has it, with the roots of its covariances: a draw costs its products, not their factoring.
 class PosteriorSampler {
   public:
     explicit PosteriorSampler(MeanField const& field);
