@@ -152,7 +152,7 @@ TEST_CASE("verify: a swept block that reads less than there is - is found") {
     CHECK(has(failures(study->problem), "quadratic a"));
 }
 
-TEST_CASE("verify: a scale that is told of another prior - or of fewer factors - is found") {
+TEST_CASE("verify: a scale that is told of fewer factors is found") {
     auto const fewer = study_of({"random_walk", "small"});
     fewer->problem.plan.layout.scales.front().uses.clear();
     CHECK_FALSE(failures(fewer->problem).empty());
