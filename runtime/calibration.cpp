@@ -15,15 +15,25 @@
 namespace bam {
 namespace {
 
-/// A binary output has NaN for each PIT.
-CalibratedOutput calibrate(std::string const& output, std::vector<double> const& pits, std::vector<double> const& elpds) {
+/// Whether an output is of two values, which have no place in an interval.
+bool is_binary(Problem const& problem, LeftOut const& cell) { return problem.plan.layout.factors[cell.cells.front().factor].is_binary; }
+
+/// Cells whose PIT is no number are not counted among those that intervals may hold.
+CalibratedOutput calibrate(std::string const& output, bool is_binary, std::vector<double> pits, std::vector<double> const& elpds) {
     CalibratedOutput result;
     result.output = output;
     result.cells = pits.size();
     result.elpd = sum_up(elpds);
     result.rmse = result.mae = std::nan("");
-    result.is_binary = std::any_of(pits.begin(), pits.end(), [](double pit) { return std::isnan(pit); });
-    if (result.is_binary) return result;
+    result.is_binary = is_binary;
+    if (is_binary) return result;
+    result.without_pit = std::erase_if(pits, [](double pit) { return std::isnan(pit); });
+    if (pits.empty()) {
+        result.covered.fill(std::nan(""));
+        result.errors.fill(std::nan(""));
+        result.mean_pit = std::nan("");
+        return result;
+    }
     auto const n = static_cast<double>(pits.size());
     for (std::size_t l = 0; l < CalibratedOutput::levels.size(); ++l) {
         double const level = CalibratedOutput::levels[l];
@@ -40,17 +50,22 @@ CalibratedOutput calibrate(std::string const& output, std::vector<double> const&
 }
 
 /// Output by output, in the order in which the table has them.
-void group_by_output(CalibrationTable& table) {
+void group_by_output(CalibrationTable& table, Problem const& problem) {
     std::vector<std::string> names;
-    std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> of;
+    struct Cells {
+        bool is_binary = false;
+        std::vector<double> pits, elpds;
+    };
+    std::map<std::string, Cells> of;
     for (std::size_t i = 0; i < table.cells.size(); ++i) {
         std::string const& output = table.cells[i].output;
         auto const [at, is_new] = of.try_emplace(output);
         if (is_new) names.push_back(output);
-        at->second.first.push_back(table.pits[i]);
-        at->second.second.push_back(table.elpds[i]);
+        at->second.is_binary = is_binary(problem, table.cells[i]);
+        at->second.pits.push_back(table.pits[i]);
+        at->second.elpds.push_back(table.elpds[i]);
     }
-    for (std::string const& name : names) table.outputs.push_back(calibrate(name, of[name].first, of[name].second));
+    for (std::string const& name : names) table.outputs.push_back(calibrate(name, of[name].is_binary, of[name].pits, of[name].elpds));
 }
 
 void add_errors(CalibrationTable& table, std::vector<PredictedCell> const& predictions) {
@@ -97,10 +112,11 @@ CalibrationTable calibrate_fitted(Problem const& problem, Run const& run, std::u
     for (std::size_t i = 0; i < table.cells.size(); ++i) {
         Expected const expected = leave_out(densities.of(i), densities.chains, &weights);
         table.elpds.push_back(expected.elpd);
-        table.pits.push_back(std::inner_product(weights.begin(), weights.end(), shares.of(i).begin(), 0.0));
+        table.pits.push_back(weights.empty() ? std::nan("")
+                                             : std::inner_product(weights.begin(), weights.end(), shares.of(i).begin(), 0.0));
         if (!(expected.k < highest)) ++table.doubtful;
     }
-    group_by_output(table);
+    group_by_output(table, problem);
     explain(table);
     return table;
 }
@@ -119,7 +135,7 @@ CalibrationTable calibrate_held_out(Problem const& problem, Run const& run, std:
         table.pits.push_back(std::accumulate(of_cell.begin(), of_cell.end(), 0.0) / static_cast<double>(of_cell.size()));
         if (!(expected.k < highest)) ++table.doubtful;
     }
-    group_by_output(table);
+    group_by_output(table, problem);
     add_errors(table, predictions);
     explain(table);
     return table;

@@ -23,6 +23,7 @@ struct CalibratedOutput {
     std::array<double, 4> errors{};             ///< binomial standard error of such a share, were the level right
     std::array<std::size_t, bins> histogram{};  ///< of PIT
     double mean_pit = 0;
+    std::size_t without_pit = 0;   ///< cells that have no place in what is predicted: in no interval's share, and no PIT
     ErrorSum elpd;                 ///< of all its cells
     double rmse = 0, mae = 0;      ///< of means and of medians, in the units of the table; NaN where there are no predictions
     std::size_t without_mean = 0;  ///< cells whose prediction has no finite mean: not in rmse
@@ -32,7 +33,7 @@ struct CalibrationTable {
     bool is_held_out = false;  ///< cells of a table that the draws have not seen; else each is left out by weights
     std::size_t draws = 0;
     std::vector<LeftOut> cells;
-    std::vector<double> pits;   ///< per cell; NaN of a binary output
+    std::vector<double> pits;   ///< per cell; NaN of a binary output, or where draws have no finite mean
     std::vector<double> elpds;  ///< per cell
     std::size_t doubtful = 0;   ///< cells whose numbers a few draws decide
     std::vector<CalibratedOutput> outputs;

@@ -32,7 +32,7 @@ void say_coverage(CalibrationTable& table, CalibratedOutput const& output) {
     std::size_t const l = worst_level(output);
     double const level = CalibratedOutput::levels[l];
     double const off = output.covered[l] - level;
-    if (std::abs(off) < told_errors * output.errors[l]) return;
+    if (!(std::abs(off) >= told_errors * output.errors[l])) return;
     table.sentences.push_back(
         fmt::format("Predictions of {} are too {}: their central {:.0f} % hold {:.0f} % of the cells, {:.1f} standard "
                     "errors {}.",
@@ -42,8 +42,8 @@ void say_coverage(CalibrationTable& table, CalibratedOutput const& output) {
 
 /// The mean of n uniform numbers has standard error 1 / sqrt(12 n).
 void say_lean(CalibrationTable& table, CalibratedOutput const& output) {
-    double const z = (output.mean_pit - 0.5) * std::sqrt(12 * static_cast<double>(output.cells));
-    if (std::abs(z) < told_errors) return;
+    double const z = (output.mean_pit - 0.5) * std::sqrt(12 * static_cast<double>(output.cells - output.without_pit));
+    if (!(std::abs(z) >= told_errors)) return;
     table.sentences.push_back(
         fmt::format("Predictions of {} are too {}: on average {:.0f} % of what is predicted for a cell lie below what "
                     "was observed, where 50 should.",
@@ -51,10 +51,11 @@ void say_lean(CalibrationTable& table, CalibratedOutput const& output) {
 }
 
 std::string bars(CalibratedOutput const& output) {
+    std::size_t const placed = output.cells - output.without_pit;
     std::string text = fmt::format(
         "PIT of {}: where a cell lies in what is predicted for it; {:.1f} of {} cells in each tenth if that is "
         "right\n",
-        output.output, static_cast<double>(output.cells) / CalibratedOutput::bins, output.cells);
+        output.output, static_cast<double>(placed) / CalibratedOutput::bins, placed);
     std::size_t const most = std::max<std::size_t>(1, *std::max_element(output.histogram.begin(), output.histogram.end()));
     for (std::size_t b = 0; b < CalibratedOutput::bins; ++b) {
         double const low = static_cast<double>(b) / CalibratedOutput::bins;
@@ -81,9 +82,13 @@ void explain(CalibrationTable& table) {
         if (output.cells < few_cells)
             table.notes.push_back(fmt::format("{} of {} say little of coverage", counted(output.cells, "cell"), output.output));
         if (output.without_mean > 0)
-            table.notes.push_back(fmt::format("{} of {} no finite mean in the unit of the table, and {} not in the rmse",
+            table.notes.push_back(fmt::format("{} of {} {} no finite mean in the unit of the table, and {} not in the rmse",
                                               counted(output.without_mean, "prediction"), output.output,
-                                              output.without_mean == 1 ? "has" : "have"));
+                                              output.without_mean == 1 ? "has" : "have", output.without_mean == 1 ? "is" : "are"));
+        if (output.without_pit > 0)
+            table.notes.push_back(fmt::format("of {} of {} draws have no finite prediction: {} in no interval and {} no PIT",
+                                              counted(output.without_pit, "cell"), output.output,
+                                              output.without_pit == 1 ? "it is" : "they are", output.without_pit == 1 ? "has" : "have"));
     }
     bool const is_any_placed =
         std::any_of(table.outputs.begin(), table.outputs.end(), [](CalibratedOutput const& output) { return !output.is_binary; });
@@ -109,9 +114,11 @@ std::string calibration_text(CalibrationTable const& table) {
     for (CalibratedOutput const& output : table.outputs) {
         std::vector<std::string> line{output.output, std::to_string(output.cells)};
         for (std::size_t l = 0; l < CalibratedOutput::levels.size(); ++l)
-            line.push_back(output.is_binary ? "NA" : fmt::format("{:.0f} ± {:.0f}", 100 * output.covered[l], 100 * output.errors[l]));
-        line.push_back(fmt::format("{:.1f}", output.elpd.value));
-        line.push_back(std::isnan(output.elpd.se) ? "NA" : fmt::format("{:.1f}", output.elpd.se));
+            line.push_back(output.is_binary || std::isnan(output.covered[l])
+                               ? "NA"
+                               : fmt::format("{:.0f} ± {:.0f}", 100 * output.covered[l], 100 * output.errors[l]));
+        line.push_back(std::isfinite(output.elpd.value) ? fmt::format("{:.1f}", output.elpd.value) : "NA");
+        line.push_back(std::isfinite(output.elpd.se) ? fmt::format("{:.1f}", output.elpd.se) : "NA");
         if (table.is_held_out) {
             line.push_back(rounded(output.rmse));
             line.push_back(rounded(output.mae));
@@ -122,7 +129,7 @@ std::string calibration_text(CalibrationTable const& table) {
     is_number.front() = false;
     text += text_table(lines, is_number);
     for (CalibratedOutput const& output : table.outputs)
-        if (!output.is_binary) text += '\n' + bars(output);
+        if (!output.is_binary && output.without_pit < output.cells) text += '\n' + bars(output);
     text += '\n';
     for (std::string const& sentence : table.sentences) text += sentence + '\n';
     for (std::string const& note : table.notes) text += "note: " + note + '\n';
@@ -134,12 +141,14 @@ std::string calibration_json(CalibrationTable const& table) {
     for (CalibratedOutput const& output : table.outputs) {
         Json coverage = Json::array();
         for (std::size_t l = 0; l < CalibratedOutput::levels.size() && !output.is_binary; ++l)
-            coverage.push_back({{"level", CalibratedOutput::levels[l]}, {"covered", output.covered[l]}, {"se", output.errors[l]}});
+            coverage.push_back({{"level", CalibratedOutput::levels[l]},
+                                {"covered", json_number(output.covered[l])},
+                                {"se", json_number(output.errors[l])}});
         json["outputs"].push_back(
             {{"output", output.output},
              {"cells", output.cells},
              {"coverage", std::move(coverage)},
-             {"pit", output.is_binary ? Json(nullptr) : Json{{"mean", output.mean_pit}, {"histogram", output.histogram}}},
+             {"pit", output.is_binary ? Json(nullptr) : Json{{"mean", json_number(output.mean_pit)}, {"histogram", output.histogram}}},
              {"elpd", {{"value", json_number(output.elpd.value)}, {"se", json_number(output.elpd.se)}}},
              {"rmse", json_number(output.rmse)},
              {"mae", json_number(output.mae)}});

@@ -1,10 +1,11 @@
 // Runs of one table beside one another: bam::compare.
 //
 // Codes of this file:
+//   BAM0507  a comparison of nothing
 //   BAM0550  runs of different tables
 //   BAM0551  runs whose outputs are not the same cells
 //   BAM0552  a run whose draws are not of the posterior
-//   BAM0553  what no model of the comparison lets one leave out
+//   BAM0553  what no model of the comparison lets one leave out, or what is not the same in all of them
 //   BAM0554  outputs whose density has no closed form, or that cannot be predicted from the steps before
 #include <fmt/format.h>
 
@@ -110,7 +111,7 @@ void check_same_cells(std::vector<Candidate> const& candidates) {
     }
 }
 
-std::vector<LeftOut> left_out_of(Candidate const& candidate, CompareOptions const& options, std::size_t known) {
+std::vector<LeftOut> left_out_of(Candidate const& candidate, CompareOptions const& options) {
     switch (options.leave_out) {
         case LeaveOut::Cell: return each_cell(candidate.problem());
         case LeaveOut::Sequence: {
@@ -126,10 +127,28 @@ std::vector<LeftOut> left_out_of(Candidate const& candidate, CompareOptions cons
     if (list.empty())
         refuse(553, fmt::format("`{}` has no future to predict: an output is not over time", candidate.name),
                {"leave out cells, `--by cell`, or sequences, `--by sequence`"});
-    if (list.back().step < known)
-        refuse(553, fmt::format("no output is observed after step {}", known),
-               {fmt::format("fewer known steps, `--from N`: the last that is observed is step {}", list.back().step + 1)});
     return list;
+}
+
+/// Cells are the same in all models by now; which of them are a sequence, and which come before which, is each model's own.
+void check_same_parts(std::vector<Candidate> const& candidates, std::vector<std::vector<LeftOut>> const& lists, LeaveOut leave_out) {
+    auto const is_same = [](LeftOut const& a, LeftOut const& b) { return a.key == b.key && a.step == b.step; };
+    for (std::size_t k = 1; k < lists.size(); ++k) {
+        if (std::equal(lists.front().begin(), lists.front().end(), lists[k].begin(), lists[k].end(), is_same)) continue;
+        char const* const what = leave_out == LeaveOut::Sequence ? "sequences" : "steps";
+        refuse(553, fmt::format("the {} of `{}` and `{}` are not the same rows", what, candidates.front().name, candidates[k].name),
+               {fmt::format("`{}` has {} of them with outputs, `{}` has {}", candidates.front().name, lists.front().size(),
+                            candidates[k].name, lists[k].size()),
+                leave_out == LeaveOut::Sequence ? "bind the sequence dim to the same column in both, or leave cells out: `--by cell`"
+                                                : "bind the dims of sequences and time to the same columns in both, or leave cells out: "
+                                                  "`--by cell`"});
+    }
+}
+
+void check_known(std::vector<LeftOut> const& steps, std::size_t known) {
+    if (steps.back().step < known)
+        refuse(553, fmt::format("no output is observed after step {}", known),
+               {fmt::format("fewer known steps, `--from N`: the last that is observed is step {}", steps.back().step + 1)});
 }
 
 }  // namespace
@@ -144,13 +163,18 @@ Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& 
     Ranking ranking;
     ranking.leave_out = options.leave_out;
     ranking.known_steps = options.known_steps > 0 ? options.known_steps : (candidates.front().problem().bound.grid.steps + 1) / 2;
-    for (Candidate const& candidate : candidates) {
+    std::vector<std::vector<LeftOut>> lists;
+    for (Candidate const& candidate : candidates) lists.push_back(left_out_of(candidate, options));
+    if (options.leave_out != LeaveOut::Cell) check_same_parts(candidates, lists, options.leave_out);
+    if (options.leave_out == LeaveOut::Future) check_known(lists.front(), ranking.known_steps);
+    for (std::size_t k = 0; k < candidates.size(); ++k) {
+        Candidate const& candidate = candidates[k];
         ChainOptions chains = to_chain_options(candidate.fit->config.options);
         chains.threads = options.threads;
         RunOfProblem const of{candidate.program->compiled, candidate.problem(), candidate.fit->run, chains};
         RefitProgress progress;
         if (options.progress) progress = [&](std::size_t number, std::size_t most) { options.progress(candidate.name, number, most); };
-        auto left_out = left_out_of(candidate, options, ranking.known_steps);
+        std::vector<LeftOut>& left_out = lists[k];
         try {
             ranking.runs.push_back({candidate.name,
                                     options.leave_out == LeaveOut::Future

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -11,12 +12,15 @@
 #include "log_densities.hpp"
 #include "pareto.hpp"
 #include "scales.hpp"
+#include "stopping.hpp"
 #include "words.hpp"
 
 namespace bam {
 namespace {
 
 using Basis = CrossValidation::Basis;
+
+constexpr double doubtful_rhat = 1.05;  ///< of a mean over draws, to which modes that differ would matter
 
 bool is_good(double k, double highest) { return k < highest; }  // a NaN is not
 
@@ -30,8 +34,9 @@ bool is_proper(Problem const& problem) {
 }
 
 /// Log densities of `wanted` at draws that have not seen `hidden`; none, and `why`, if there can be no such draws.
+/// `rhat`: becomes the worst that such fits had.
 std::optional<DrawNumbers> fit_anew(RunOfProblem const& of, std::vector<OutputCell> const& hidden, std::vector<LeftOut> const& wanted,
-                                    std::string& why) {
+                                    std::string& why, double& rhat) {
     Problem const rest = without(of.compiled, of.problem, hidden);
     ChainOptions options = of.chains;
     options.predicts = false;
@@ -42,6 +47,8 @@ std::optional<DrawNumbers> fit_anew(RunOfProblem const& of, std::vector<OutputCe
             return std::nullopt;
         }
         Run const run = run_chains(rest, options, {}, {});
+        double const of_run = check_draws(run).rhat;
+        rhat = std::isnan(of_run) ? HUGE_VAL : std::max(rhat, of_run);
         Diagnostics diagnostics;
         DrawNumbers densities = log_densities(rest, of.problem, run, options.seed, wanted, options.threads, diagnostics);
         if (!has_error(diagnostics)) return densities;
@@ -62,6 +69,14 @@ void count_doubtful(CrossValidation& result) {
 void set_average(CrossValidation::Point& point, std::span<double const> log_densities, DrawNumbers const& of, double highest) {
     point.expected = average(log_densities, of.chains);
     point.basis = is_good(point.expected.k, highest) ? Basis::Refitted : Basis::Doubtful;
+}
+
+void note_convergence(CrossValidation& result, double rhat) {
+    if (!(rhat > doubtful_rhat)) return;
+    result.notes.push_back(std::isfinite(rhat) ? fmt::format("chains of a fit anew disagree (R-hat {:.2f}): more draws, "
+                                                             "`bam fit --num-samples`, or an earlier start, `--num-warmup`",
+                                                             rhat)
+                                               : "chains of a fit anew stood still: `bam fit` with more draws, `--num-samples`");
 }
 
 CrossValidation of_draws(std::vector<LeftOut> left_out, std::size_t draws) {
@@ -97,9 +112,10 @@ CrossValidation leave_each_out(RunOfProblem const& of, std::vector<LeftOut> left
     bad.resize(std::min(bad.size(), most_refits));
     std::size_t failed = 0;
     std::string why;
+    double rhat = 0;
     for (std::size_t i : bad) {
         if (progress) progress(result.refits + failed + 1, bad.size());
-        auto const unseen = fit_anew(of, result.left_out[i].cells, {result.left_out[i]}, why);
+        auto const unseen = fit_anew(of, result.left_out[i].cells, {result.left_out[i]}, why, rhat);
         if (!unseen) {
             ++failed;
             continue;
@@ -112,6 +128,7 @@ CrossValidation leave_each_out(RunOfProblem const& of, std::vector<LeftOut> left
     }
     if (failed > 0)
         result.notes.push_back(fmt::format("{} could not be fitted without what is left out: {}", counted(failed, "time"), why));
+    note_convergence(result, rhat);
     count_doubtful(result);
     return result;
 }
@@ -125,6 +142,7 @@ CrossValidation leave_future_out(RunOfProblem const& of, std::vector<LeftOut> st
     CrossValidation result = of_draws(std::move(future), all);
     std::vector<LeftOut> const& left_out = result.left_out;
     std::string why;
+    double rhat = 0;
     std::size_t first = 0;  // of left_out: what the draws have not seen begins there
     std::optional<DrawNumbers> densities;
     std::vector<double> log_ratios;
@@ -133,7 +151,7 @@ CrossValidation leave_future_out(RunOfProblem const& of, std::vector<LeftOut> st
         for (std::size_t k = from; k < left_out.size(); ++k)
             hidden.insert(hidden.end(), left_out[k].cells.begin(), left_out[k].cells.end());
         if (progress) progress(result.refits + 1, most_refits);
-        auto made = fit_anew(of, hidden, {left_out.begin() + static_cast<std::ptrdiff_t>(from), left_out.end()}, why);
+        auto made = fit_anew(of, hidden, {left_out.begin() + static_cast<std::ptrdiff_t>(from), left_out.end()}, why, rhat);
         if (!made) return false;
         ++result.refits;
         densities = std::move(made);
@@ -144,7 +162,7 @@ CrossValidation leave_future_out(RunOfProblem const& of, std::vector<LeftOut> st
     for (std::size_t begin = 0; begin < left_out.size();) {
         std::size_t end = begin;
         while (end < left_out.size() && left_out[end].step == left_out[begin].step) ++end;
-        double const k = densities ? smooth_weights(log_ratios).k : std::numeric_limits<double>::infinity();
+        double const k = densities ? k_of_weights(log_ratios, densities->chains) : std::numeric_limits<double>::infinity();
         bool const is_wanted = !is_good(k, result.highest_k) && result.refits < std::max<std::size_t>(1, most_refits);
         bool const is_new = is_wanted && make_draws(begin);
         if (!densities) throw std::runtime_error(why);
@@ -162,6 +180,7 @@ CrossValidation leave_future_out(RunOfProblem const& of, std::vector<LeftOut> st
             for (std::size_t s = 0; s < log_ratios.size(); ++s) log_ratios[s] += densities->of(i - first)[s];
         begin = end;
     }
+    note_convergence(result, rhat);
     count_doubtful(result);
     return result;
 }

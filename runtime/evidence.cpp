@@ -9,11 +9,19 @@
 namespace bam {
 namespace {
 
+constexpr double rounding = 1e-9;  ///< of logarithms that are read to a hundredth
+
 /// Log likelihoods of one rung, draw after draw.
 std::vector<double> of_rung(RungDraws const& draws, std::size_t rung) {
     std::vector<double> values;
     for (std::size_t at = rung; at < draws.log_likelihoods.size(); at += draws.powers.size()) values.push_back(draws.log_likelihoods[at]);
     return values;
+}
+
+/// Of a sum whose draws add `influence` to it. Where all add the same, as where the likelihood is known, there is none.
+double error_of(std::vector<double> const& influence) {
+    auto const [least, most] = std::minmax_element(influence.begin(), influence.end());
+    return *most - *least < rounding ? 0 : mcse_mean({influence, influence.size(), 1});
 }
 
 double mean_of(std::vector<double> const& values) {
@@ -43,7 +51,7 @@ Estimate stepping_stones(RungDraws const& draws) {
     std::vector<double> influence(draws.log_likelihoods.size() / draws.powers.size(), 0.0);
     double sum = 0;
     for (std::size_t r = 0; r + 1 < draws.powers.size(); ++r) sum += bridge(draws, r, influence);
-    return {sum, mcse_mean({influence, influence.size(), 1})};
+    return {sum, error_of(influence)};
 }
 
 /// The integral over the power of the mean log likelihood at some of the rungs: over s = power^(1/4), of 4 s^3 E[L], each segment by the
@@ -85,7 +93,7 @@ Estimate thermodynamic(RungDraws const& draws) {
     std::vector<double> ignored(length, 0.0);
     double const by_rungs = last > 0 ? std::abs(fine - integral(draws, every_other, ignored)) / 15 : 0;
     double const value = fine + bridge(draws, last, influence);
-    return {value, std::hypot(mcse_mean({influence, length, 1}), by_rungs)};
+    return {value, std::hypot(error_of(influence), by_rungs)};
 }
 
 Estimate pooled(std::vector<Estimate> const& of_chains) {

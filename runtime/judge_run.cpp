@@ -2,17 +2,19 @@
 //
 // Codes of this file:
 //   BAM0552  a run whose draws are not of the posterior
-//   BAM0554  outputs whose density has no closed form
+//   BAM0554  outputs whose density has no closed form, or that cannot be predicted from the past alone
 //   BAM0555  a table without outputs that the run has not seen
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <cmath>
+#include <map>
 #include <tuple>
 
 #include "calibration.hpp"
 #include "density_parts.hpp"
 #include "fit.hpp"
+#include "output_unit.hpp"
 #include "predictive_check.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
@@ -23,6 +25,7 @@ namespace {
 
 constexpr int exit_usage = 64;
 constexpr int exit_data = 65;
+constexpr double rounding = 1e-8;  ///< of numbers that were written to a file
 
 [[noreturn]] void refuse(int code, std::string message, std::vector<std::string> notes, int exit_code) {
     throw Error(Diagnostic{code, Severity::Error, std::move(message), {}, std::move(notes)}, exit_code);
@@ -40,6 +43,47 @@ void require_density(Problem const& problem) {
     if (!why.empty())
         refuse(554, fmt::format("the outputs have no density in closed form: {}", why), {"fill the missing cells in, or make it a normal"},
                exit_data);
+}
+
+/// What stands in a hole would be drawn given the outputs after it, which are to be predicted.
+void require_no_holes(Problem const& problem) {
+    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
+        if (problem.augmented[k].empty()) continue;
+        Variable const& output = problem.plan.layout.variables[problem.plan.lagged_outputs[k].variable];
+        refuse(
+            554,
+            fmt::format("cells of `{}` are missing that later means look back at: what follows them cannot be scored as if it were unseen",
+                        output.name),
+            {"score a table that is filled in up to the last output to be scored",
+             "or put its rows into the table that is fitted, and `bam compare RUN --by future`: that predicts each step from the past "
+             "alone"},
+            exit_data);
+    }
+}
+
+/// The cells of a table that the run was fitted to, as far as labels tell: [cell of `cells`]. Rows without a label are those that were
+/// fitted only if all of them stand where they stood, with the same outputs.
+std::vector<bool> find_seen(Problem const& problem, std::vector<LeftOut> const& cells, std::vector<PredictedCell> const& fitted) {
+    using Key = std::tuple<std::string, std::string, std::string>;  // sequence, time, output
+    std::map<Key, double> observed;
+    for (PredictedCell const& cell : fitted)
+        if (!std::isnan(cell.observed)) observed[{cell.sequence, cell.time, cell.output}] = cell.observed;
+    Layout const& layout = problem.plan.layout;
+    bool const has_labels = layout.sequence_column || layout.time_column;
+    std::vector<bool> is_seen;
+    bool is_other_table = false;
+    for (LeftOut const& cell : cells) {
+        OutputCell const& at = cell.cells.front();
+        std::uint32_t const v = layout.factors[at.factor].target;
+        auto const found = observed.find({problem.bound.sequence_labels[at.sequence],
+                                          problem.bound.time_labels[problem.bound.grid.cell(at.sequence, at.step)], cell.output});
+        is_seen.push_back(found != observed.end());
+        if (!is_seen.back() || has_labels) continue;
+        double const value = in_table_unit(problem, v, at.component, problem.bound.data[v][entry_of(problem, at)]);
+        is_other_table = is_other_table || std::abs(value - found->second) > rounding * std::abs(value);
+    }
+    if (is_other_table) is_seen.assign(cells.size(), false);
+    return is_seen;
 }
 
 void note_of_draws(Fit::Parts const& parts, std::vector<std::string>& notes) {
@@ -78,21 +122,13 @@ Judgement Fit::score(Csv const& held_out) const {
     FittedTable const fresh = bind_new(*program, parts_->config, held_out, diagnostics);
     Problem const& problem = fresh.table->problem;
     require_density(problem);
-    using Key = std::tuple<std::string, std::string, std::string>;  // sequence, time, output
-    std::set<Key> seen;
-    for (PredictedCell const& cell : parts_->predictions)
-        if (!std::isnan(cell.observed)) seen.insert({cell.sequence, cell.time, cell.output});
+    require_no_holes(problem);
+    std::vector<LeftOut> all = each_cell(problem);
+    std::vector<bool> const is_seen = find_seen(problem, all, parts_->predictions);
     std::vector<LeftOut> cells;
-    std::size_t fitted = 0;
-    for (LeftOut& cell : each_cell(problem)) {
-        OutputCell const& at = cell.cells.front();
-        bool const is_seen = seen.contains({problem.bound.sequence_labels[at.sequence],
-                                            problem.bound.time_labels[problem.bound.grid.cell(at.sequence, at.step)], cell.output});
-        if (is_seen)
-            ++fitted;
-        else
-            cells.push_back(std::move(cell));
-    }
+    for (std::size_t k = 0; k < all.size(); ++k)
+        if (!is_seen[k]) cells.push_back(std::move(all[k]));
+    std::size_t const fitted = all.size() - cells.size();
     if (cells.empty())
         refuse(555, fmt::format("`{}` has no observed output that the run has not seen", held_out.name),
                {fitted > 0 ? fmt::format("{} of it {} fitted; `bam diagnose RUN --calibration` leaves each out in turn",

@@ -24,6 +24,9 @@ Expected average(std::span<double const> log_densities, std::size_t chains);
 /// The same from draws with log weights: exp(log_ratios), smoothed. Its k is that of the weights.
 Expected reweighted(std::span<double const> log_densities, std::span<double const> log_ratios, std::size_t chains);
 
+/// The k alone, of weights exp(log_ratios).
+double k_of_weights(std::span<double const> log_ratios, std::size_t chains);
+
 /// log of the mean of exp.
 double log_mean_exp(std::span<double const> values);
 

@@ -90,7 +90,10 @@ double pareto_k(std::vector<double> ratios, double efficiency) {
     if (ratios.size() < fewest || tail < fewest_tail) return std::numeric_limits<double>::quiet_NaN();
     std::sort(ratios.begin(), ratios.end());
     Exceedances const exceedances = exceedances_of(ratios, tail);
-    return exceedances.can_be_fitted() ? fit_tail(exceedances.values).k : std::numeric_limits<double>::infinity();
+    if (exceedances.can_be_fitted()) return fit_tail(exceedances.values).k;
+    // Where the whole tail has one weight the weights are bounded, and no few draws carry them: choices have such.
+    return exceedances.values.front() == exceedances.values.back() ? -std::numeric_limits<double>::infinity()
+                                                                   : std::numeric_limits<double>::infinity();
 }
 
 double highest_k(std::size_t draws) { return std::min(1 - 1 / std::log10(static_cast<double>(std::max<std::size_t>(draws, 2))), 0.7); }

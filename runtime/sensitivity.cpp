@@ -78,7 +78,8 @@ SensitivityTable find_sensitivity(Problem const& problem, PriorStatements const&
     table.prior = prior.part;
     table.likelihood = likelihood.part;
     for (std::size_t k = 0; k < run.columns.size(); ++k) {
-        bool const varies = rows[k].condition == Condition::Good || rows[k].condition == Condition::Bad;
+        bool const is_judged = rows[k].condition == Condition::Good || rows[k].condition == Condition::Bad;
+        bool const varies = is_judged && rows[k].quantity.sd != 0;
         if (!run.columns[k].is_shown || !run.columns[k].is_identified || !varies) continue;
         SortedDraws const draws(draws_of(run, k));
         SensitivityRow row;

@@ -18,6 +18,10 @@ std::vector<double> stacking_weights(std::vector<std::vector<double>> const& elp
     std::size_t const count = models == 0 ? 0 : elpd.front().size();
     std::vector<double> weights(models, models == 0 ? 0 : 1 / static_cast<double>(models));
     if (models < 2 || count == 0) return weights;
+    for (std::vector<double> const& of_model : elpd) {
+        if (std::none_of(of_model.begin(), of_model.end(), [](double value) { return std::isnan(value); })) continue;
+        return std::vector<double>(models, std::nan(""));
+    }
     std::vector<std::vector<double>> density(count, std::vector<double>(models));  // over the largest at each
     for (std::size_t i = 0; i < count; ++i) {
         double top = elpd[0][i];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "summary.hpp"
 #include "words.hpp"
@@ -14,10 +15,11 @@ namespace bam {
 RunningCheck check_draws(Run const& run) {
     RunningCheck check{common_draws(run), 0, std::numeric_limits<double>::infinity()};
     for (SummaryRow const& row : summarize(run)) {
-        if (row.condition == Condition::Fixed || !row.column.is_identified) continue;
-        double const ess = std::min(row.quantity.ess_bulk, row.quantity.ess_tail);
-        check.rhat = std::isnan(row.quantity.rhat) ? std::numeric_limits<double>::infinity() : std::max(check.rhat, row.quantity.rhat);
-        check.ess = std::isnan(ess) ? 0 : std::min(check.ess, ess);
+        if (row.condition == Condition::Fixed || !row.column.is_identified || row.is_nearly_certain) continue;
+        auto const& [rhat, bulk, tail] = std::tie(row.quantity.rhat, row.quantity.ess_bulk, row.quantity.ess_tail);
+        // A number that is none stays so: NaN compares with nothing.
+        check.rhat = std::isnan(check.rhat) || std::isnan(rhat) ? std::nan("") : std::max(check.rhat, rhat);
+        check.ess = std::isnan(check.ess) || std::isnan(bulk) || std::isnan(tail) ? std::nan("") : std::min({check.ess, bulk, tail});
     }
     return check;
 }

@@ -12,8 +12,8 @@ namespace bam {
 /// The worst of the identified quantities that vary.
 struct RunningCheck {
     std::size_t draws = 0;  ///< of each chain, kept
-    double rhat = 0;        ///< infinite where some has none
-    double ess = 0;         ///< the lower one of bulk and tail; 0 where some has none
+    double rhat = 0;        ///< NaN where some has none: no condition holds then
+    double ess = 0;         ///< the lower one of bulk and tail; NaN where some has none
 };
 RunningCheck check_draws(Run const& run);
 

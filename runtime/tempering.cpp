@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "output_cells.hpp"
 #include "simulation.hpp"
 #include "words.hpp"
 
@@ -31,16 +33,27 @@ FactorLayout const* find_binary(Layout const& layout) {
     return it == layout.factors.end() ? nullptr : &*it;
 }
 
-double observed_cells(Problem const& problem) {
-    double cells = 0;
-    for (std::size_t f = 0; f < problem.plan.layout.factors.size(); ++f) {
-        FactorLayout const& factor = problem.plan.layout.factors[f];
-        if (!factor.is_observation) continue;
-        Variable const& target = problem.plan.layout.variables[factor.target];
-        cells += problem.masks[f].empty() ? static_cast<double>(target.components * problem.bound.grid.size(target.extent))
-                                          : static_cast<double>(std::count(problem.masks[f].begin(), problem.masks[f].end(), 1.0));
+/// Observed cells of the entry of a learnt spread that has fewest of them; infinite where no spread of outputs is learnt.
+double fewest_cells_of_a_spread(Problem const& problem) {
+    Layout const& layout = problem.plan.layout;
+    Grid const& grid = problem.bound.grid;
+    std::map<std::uint32_t, std::vector<double>> cells_of;  // per entry of the spread, [component][extent]
+    for (OutputCell const& cell : output_cells(problem)) {
+        if (!is_observed(problem, cell)) continue;
+        for (SpreadLayout const& part : layout.factors[cell.factor].spread) {
+            if (!part.variable) continue;
+            Variable const& spread = layout.variables[*part.variable];
+            if (spread.kind != VariableKind::Scale || spread.is_local) continue;
+            std::vector<double>& cells = cells_of[*part.variable];
+            cells.resize(spread.components * grid.size(spread.extent));
+            ++cells[entry_of(spread, part.component[cell.component], grid, cell.sequence, cell.step)];
+        }
     }
-    return cells;
+    double fewest = HUGE_VAL;
+    for (auto const& [spread, cells] : cells_of)
+        for (double const count : cells)
+            if (count > 0) fewest = std::min(fewest, count);
+    return fewest;
 }
 
 /// Numbers under improper priors, at most.
@@ -75,9 +88,10 @@ Tempering tempering_of(Problem const& problem, ChainOptions const& options) {
     tempering.finds_start = options.ascent_passes == 0 && (tempering.is_while_sampling || problem.plan.is_multilinear);
     tempering.rungs = options.rungs;
     if (options.evidence) return tempering;  // down to the prior
-    // p numbers under flat priors, integrated out, leave sd^p beside the sd^-(power n) of n cells.
+    // p numbers under flat priors, integrated out, leave sd^p beside the sd^-(power n) of n cells: of every spread, should all p be in its
+    // outputs.
     double const flat = flat_entries(problem);
-    double const needed = flat > 0 ? (flat + 2) / observed_cells(problem) : 0;
+    double const needed = flat > 0 ? (flat + 2) / fewest_cells_of_a_spread(problem) : 0;
     tempering.lowest = std::max(usual_lowest, needed);
     if (tempering.lowest > most_lowest) return {};
     return tempering;

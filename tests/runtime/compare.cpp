@@ -201,6 +201,26 @@ TEST_CASE("compare: what does not compare is refused") {
     for (Json const& point : points) CHECK(point["from"] == "doubtful");
 }
 
+TEST_CASE("compare: cells are the same in both but not what is left out together") {
+    Fit const levels = Program::from_text(model("y")).fit(table(), options());
+    // One sequence of all rows; and rows that stand alone.
+    Fit const one = Program::from_text(
+                        "dims { time t }\ndata { y[t] missing }\nparam { mu ~ normal(1, 2) }\n"
+                        "observe { y[t] ~ normal(mu, 0.5) }\ntable { y = y }\n")
+                        .fit(table(), options());
+    Fit const rows = Program::from_text(
+                         "dims { sequence row }\ndata { y[row] missing }\nparam { mu ~ normal(1, 2) }\n"
+                         "observe { y ~ normal(mu, 0.5) }\ntable { y = y }\n")
+                         .fit(table(), options());
+    CHECK(code_of([&] { compare({{"a", levels}, {"b", one}, {"c", rows}}, table()); }) == 0);
+    for (Fit const* const other : {&one, &rows}) {
+        CHECK(code_of([&] { compare({{"a", levels}, {"b", *other}}, table(), {.leave_out = LeaveOut::Sequence}); }) == 553);
+        CHECK(code_of([&] { compare({{"b", *other}, {"a", levels}}, table(), {.leave_out = LeaveOut::Sequence}); }) == 553);
+        CHECK(code_of([&] { compare({{"a", levels}, {"b", *other}}, table(), {.leave_out = LeaveOut::Future}); }) == 553);
+        CHECK(code_of([&] { compare({{"b", *other}, {"a", levels}}, table(), {.leave_out = LeaveOut::Future}); }) == 553);
+    }
+}
+
 TEST_CASE("log densities: those of sequences add up to the likelihood with missing outputs that means look back at") {
     auto const study = test::study(
         "dims { sequence seq; time t }\ndata { y[seq, t] missing }\n"

@@ -84,6 +84,20 @@ TEST_CASE("evidence: a segment too wide shows in the error of thermodynamic inte
     CHECK(std::abs(found.value - exact()) < 3 * found.error);
 }
 
+TEST_CASE("evidence: where every draw has the same likelihood it is that without an error") {
+    RungDraws known{{1, 0.5, 0}, {}};
+    for (int d = 0; d < 200; ++d) known.log_likelihoods.insert(known.log_likelihoods.end(), {-40.7, -40.7, -40.7});
+    LogEvidence const evidence = log_evidence({known, known});
+    for (Estimate const& estimate : {evidence.stepping_stones, evidence.thermodynamic}) {
+        CHECK(estimate.value == doctest::Approx(-40.7).epsilon(1e-12));
+        CHECK(estimate.error < 1e-9);
+    }
+    Exchange exchange;
+    exchange.chains.push_back({{1, 0.5, 0}, {0, 0}, 3});
+    exchange.evidence = evidence;
+    for (std::string const& sentence : sentences_of(exchange)) CHECK(sentence.find("do not agree") == std::string::npos);
+}
+
 TEST_CASE("evidence: of several chains the mean with the error of a mean") {
     std::vector<RungDraws> chains;
     for (std::uint64_t chain = 1; chain <= 4; ++chain) chains.push_back(draws_of(chain, 4000, 0));

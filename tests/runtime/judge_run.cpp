@@ -110,6 +110,49 @@ TEST_CASE("score: only what the run has not seen counts") {
     CHECK(both.text.find("3 cells were fitted, and are not scored") != std::string::npos);
 }
 
+TEST_CASE("score: rows without a label are seen only where the whole table is the one that was fitted") {
+    std::string const text =
+        "dims { sequence row }\ndata { y[row] missing }\nparam { mu ~ normal(0, 3) }\nobserve { y ~ normal(mu, 1) }\ntable { y = y }\n";
+    auto const csv = [](std::uint64_t number, int rows) {
+        Stream stream(42, number, 0, 0);
+        std::string lines = "y\n";
+        for (int i = 0; i < rows; ++i) lines += fmt::format("{:.17g}\n", stream.normal());
+        return Csv{.text = lines, .name = "t.csv"};
+    };
+    auto const scored = [](Fit const& fit, Csv const& data) { return Json::parse(fit.score(data).json)["outputs"][0]["cells"]; };
+    Fit const fit = fit_of(text, csv(1, 30));
+    CHECK(scored(fit, csv(2, 20)) == 20);
+    CHECK(scored(fit, csv(2, 40)) == 40);
+    CHECK(scored(fit, csv(1, 40)) == 10);
+    CHECK(code_of([&] { fit.score(csv(1, 30)); }) == 555);
+    CHECK(code_of([&] { fit.score(csv(1, 20)); }) == 555);
+}
+
+TEST_CASE("score: what stands in a hole would know of what comes after it") {
+    Fit const fit = fit_of(
+        "dims { sequence seq; time t }\ndata { y[seq, t] missing }\nparam { phi ~ normal(0.5, 0.2) }\n"
+        "observe { y[t = 0] ~ normal(0, 2)\n y[t > 0] ~ normal(phi * y[t - 1], 1) }\ntable { seq = id; t = day; y = y }\n",
+        table(1, 0.5));
+    CHECK(code_of([&] { fit.score({.text = "id,day,y\na,0,1\na,1,\na,2,0.5\n"}); }) == 554);
+    CHECK(code_of([&] { fit.score({.text = "id,day,y\na,0,1\na,1,2\na,2,\n"}); }) == 0);
+}
+
+TEST_CASE("score: a cell of which draws have no finite mean is in no interval and is said") {
+    std::string const text =
+        "dims { sequence seq; time t }\ndata { x[seq, t]; y[seq, t] missing }\nparam { a[t > 0] ~ normal(1.2, 0.1); b ~ normal(0, 1) }\n"
+        "state { g[t] = a[t] * g[t-1] + 1e300 * x[t]; h[t] = a[t] * h[t-1] + 1e300 * x[t] }\n"
+        "observe { y[t] ~ normal(b * x[t] + g[t] - h[t], 1) }\ntable { seq = id; t = day; x = x; y = y }\n";
+    Fit const fit = fit_of(text, {.text = "id,day,x,y\na,0,0,0.1\na,1,0,0.5\na,2,0,-0.2\n"});
+    std::string rows = "id,day,x,y\n";
+    for (int t = 0; t < 300; ++t) rows += fmt::format("b,{},{},{}\n", t, t == 0 ? 1 : 0, t % 2);
+    Judgement const judged = fit.score({.text = rows});
+    Json const output = Json::parse(judged.json)["outputs"][0];
+    CHECK(!output["pit"].is_null());
+    CHECK(judged.text.find("0 or 1") == std::string::npos);
+    CHECK(judged.text.find("have no finite prediction") != std::string::npos);
+    CHECK(judged.text.find("nan") == std::string::npos);
+}
+
 TEST_CASE("predictive checks: an autocorrelation and a spread that the model does not have stand out and others do not") {
     Csv const independent = table(1), walking = table(1, 0.8);
     Json const fine = Json::parse(fit_of(model("1"), independent).predictive_checks(independent).json);

@@ -89,6 +89,17 @@ TEST_CASE("loo: a plain mean and weights that are all the same agree and the sam
     CHECK(average(std::vector<double>(400, -2.5), 2).k == -HUGE_VAL);
 }
 
+TEST_CASE("loo: what no draw comes near has a finite elpd") {
+    // Left out, all weight is on the draws of the least density: products of weights and densities are below all numbers there are.
+    std::vector<double> log_lik;
+    for (int d = 0; d < 4000; ++d) log_lik.push_back(-405000 - 3.0 * (d % 1000));
+    Expected const expected = leave_out(log_lik, 4);
+    CHECK(std::isfinite(expected.elpd));
+    CHECK(expected.elpd < -405000);
+    CHECK(expected.k > 0.7);
+    CHECK(std::isnan(stacking_weights({{-1.0, std::nan("")}, {-1.0, -2.0}})[0]));
+}
+
 TEST_CASE("stacking: weights are those of the R package and one of equals gets no more than another") {
     auto const fixture = columns_of("stacking.csv");
     auto const weights = stacking_weights({fixture[0], fixture[1]});

@@ -29,7 +29,16 @@ TEST_CASE("pareto: light tails are below a half, and shifts change nothing") {
     CHECK(pareto_k(shifted) == doctest::Approx(pareto_k(log_ratios)).epsilon(1e-9));
 }
 
-TEST_CASE("pareto: too few ratios, and equal ones, have no shape") {
+TEST_CASE("pareto: too few ratios have no shape and a tail of one weight is bounded") {
     CHECK(std::isnan(pareto_k(std::vector<double>(10, 0.0))));
-    CHECK(std::isinf(pareto_k(std::vector<double>(100, 0.0))));
+    CHECK(pareto_k(std::vector<double>(100, 0.0)) == -HUGE_VAL);
+    // Two weights, of which a third of the draws has the larger one: no few draws carry anything.
+    std::vector<double> two(3000, 0.0);
+    for (std::size_t i = 0; i < two.size(); i += 3) two[i] = 0.2;
+    CHECK(pareto_k(two) == -HUGE_VAL);
+    CHECK(smooth_weights(two).weights[0] / smooth_weights(two).weights[1] == doctest::Approx(std::exp(0.2)));
+    // Of 3000 draws ten carry all: they tie, but they are few.
+    std::vector<double> few(3000, 0.0);
+    for (std::size_t i = 0; i < 10; ++i) few[i] = 20;
+    CHECK(pareto_k(few) == HUGE_VAL);
 }
