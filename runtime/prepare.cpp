@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "arrange.hpp"
+#include "first_steps.hpp"
 #include "output_unit.hpp"
 #include "places.hpp"
 #include "scales.hpp"
@@ -346,7 +347,10 @@ std::unique_ptr<PreparedTable> prepare(Compiled const& compiled, Source const& t
     plan_sweep(compiled, *layout, *bound, prepared->problem);
     preparer.report_missing_inputs(prepared->problem, *bound);
     if (!options.outputs_may_be_absent) preparer.report_improper_scales(prepared->problem);
-    if (!options.outputs_may_be_absent && !has_error(diagnostics)) warn_unstable(prepared->problem, diagnostics);
+    if (!options.outputs_may_be_absent && !has_error(diagnostics)) {
+        warn_unstable(prepared->problem, diagnostics);
+        warn_first_steps(prepared->problem, diagnostics);
+    }
     return has_error(diagnostics) ? nullptr : std::move(prepared);
 }
 
