@@ -105,7 +105,10 @@ void check_same_cells(std::vector<Candidate> const& candidates) {
         std::vector<std::string> notes;
         for (auto const& [output, count] : lacking)
             notes.push_back(fmt::format("{} of {} {} not in the other", counted(count, "cell"), output, count == 1 ? "is" : "are"));
-        notes.emplace_back("models compare by the same columns of the same rows, in whatever unit: let both observe those");
+        notes.emplace_back(
+            "models compare by the same columns of the same rows, in whatever unit there is a way back from to the column (`log(y)`, `y / "
+            "10`, "
+            "not `1 / y`): let both observe those");
         refuse(551, fmt::format("the outputs of `{}` and `{}` are not the same cells", candidates.front().name, candidates[k].name),
                std::move(notes));
     }

@@ -135,10 +135,11 @@ std::string Overview::unknowns() const {
         is_known ? fmt::format("{} in {}", numbers, counted(blocks.size(), "block")) : counted(blocks.size(), "block");
     std::string text = entry("unknowns", titled(total, blocks));
     text += entry(text.empty() ? "unknowns" : "", titled(counted(scales.size(), "scale"), scales));
-    std::size_t missing = 0;
+    std::ptrdiff_t drawn = 0;
     if (table_ != nullptr)
-        for (OutputCount const& output : table_->outputs) missing += output.missing;
-    return missing > 0 ? text + entry("", {counted(missing, "missing output")}) : text;
+        for (std::vector<bool> const& cells : table_->problem.augmented) drawn += std::count(cells.begin(), cells.end(), true);
+    if (drawn == 0) return text;
+    return text + entry("", {counted(static_cast<std::size_t>(drawn), "missing output") + " that later steps look back at"});
 }
 
 std::string Overview::text() const {

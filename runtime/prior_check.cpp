@@ -208,10 +208,22 @@ class Check {
         }
     }
 
+    /// Whether the prior mean of a block is made of other blocks: their spread goes when it is held, too.
+    bool hangs_on_blocks(std::uint32_t variable) const {
+        Plan const& plan = problem_.plan;
+        for (std::size_t f = 0; f < plan.layout.factors.size(); ++f) {
+            if (plan.layout.factors[f].target != variable) continue;
+            for (Register const& reg : plan.residuals[f].pass.registers)
+                if (reg.from == From::Variable && reg.index != variable && plan.layout.variables[reg.index].kind == VariableKind::Block)
+                    return true;
+        }
+        return false;
+    }
+
     /// Statements on the blocks without whose spread there would be half as much of it.
     void label_blocks(Diagnostic& d, std::size_t k, Seen const& seen, std::vector<std::vector<Bulk>> const& held) const {
         for (std::size_t b = 0; b < held.size(); ++b) {
-            if (held[b][k].spread > share * seen.mean.spread) continue;
+            if (held[b][k].spread > share * seen.mean.spread || hangs_on_blocks(problem_.plan.blocks[b].variable)) continue;
             std::string const text = fmt::format("without its spread {} times", two_digits(held[b][k].spread / outputs_[k].sd));
             for (Span const span : statements_on(problem_.plan.blocks[b].variable)) d.labels.push_back({span, text});
         }

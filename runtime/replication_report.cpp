@@ -32,7 +32,9 @@ std::vector<std::string> prior_sentences(Replicated const& one) {
     std::string const width = fmt::format("the prior allows outputs {} times the observed range", two_digits(one.times_range));
     if (one.times_range >= far_too_wide)
         sentences.push_back(
-            fmt::format("{}: {}: it says little of their size. `bam priors --data` says which statements.", one.output, width));
+            fmt::format("{}: {}: it says little of their size. Smaller sds say more; `bam priors --data` marks the statements where the "
+                        "mean is wide in the model's own unit, too.",
+                        one.output, width));
     else if (one.times_range >= wide)
         sentences.push_back(fmt::format("{}: {}: wide, and so it decides little.", one.output, width));
     else if (one.share_unexpected > unexpected)

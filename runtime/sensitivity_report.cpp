@@ -77,6 +77,21 @@ void say_findings(SensitivityTable& table) {
                                            priors_of(strong), strong.size() == 1 ? "s" : ""));
 }
 
+/// Quantities that hang on a prior, where the draws cannot tell whether they hang on the outputs.
+void say_half_known(SensitivityTable& table) {
+    std::vector<std::string> quantities, priors;
+    for (SensitivityRow const& row : table.rows) {
+        if (!(row.prior >= sensitivity_threshold) || row.diagnosis != SensitivityDiagnosis::Unknown) continue;
+        quantities.push_back(row.name);
+        if (!row.strongest) continue;
+        std::string const& name = table.priors[*row.strongest].name;
+        if (std::find(priors.begin(), priors.end(), name) == priors.end()) priors.push_back(name);
+    }
+    if (quantities.empty()) return;
+    table.sentences.push_back(fmt::format("{} hang{} on {}; whether the outputs pull as well the draws cannot tell.", first_few(quantities),
+                                          quantities.size() == 1 ? "s" : "", priors.empty() ? "all priors together" : priors_of(priors)));
+}
+
 void say_unknown(SensitivityTable& table) {
     std::vector<std::string> names;
     double largest = -HUGE_VAL;
@@ -98,7 +113,7 @@ void say_unknown(SensitivityTable& table) {
         return;
     }
     if (names.empty()) return;
-    table.sentences.push_back(fmt::format("No numbers for {}: pareto k {:.2f}, above {:.2f}. A few draws would carry all the weight.",
+    table.sentences.push_back(fmt::format("No numbers (?) for {}: pareto k {:.2f}, above {:.2f}. A few draws would carry all the weight.",
                                           first_few(names), largest, table.highest_k));
     table.advice.emplace_back("more draws, or fit with the prior in question changed: `--priors FILE`");
 }
@@ -115,6 +130,7 @@ void explain(SensitivityTable& table) {
         return;
     }
     say_findings(table);
+    say_half_known(table);
     // A number that is not known is not below.
     bool const all_below =
         std::all_of(table.rows.begin(), table.rows.end(), [](SensitivityRow const& row) { return row.prior < sensitivity_threshold; });
