@@ -106,6 +106,8 @@ class Columns {
             Diagnostic& d = workspace_.error(145, expr.name_span, fmt::format("there is no function `{}` of columns", expr.text));
             if (expr.text == "order")
                 d.notes.push_back("only the time dim has an order");
+            else if (expr.text == "lag")
+                d.notes.push_back("what stood a step back is said in a mean: `y[t-1]`");
             else if (auto const near = nearest(expr.text, names))
                 d.notes.push_back(hint(*near));
             else

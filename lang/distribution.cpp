@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 
 #include "nearest.hpp"
+#include "other_languages.hpp"
 #include "workspace.hpp"
 
 namespace bam {
@@ -21,31 +21,6 @@ namespace {
 using tree::Expr;
 using tree::ExprKind;
 using Family = Distribution::Family;
-
-/// What other languages call a distribution. {0}, {1} are its arguments as written.
-struct Translation {
-    char const* name;
-    std::size_t arguments;
-    char const* ours;
-};
-
-constexpr std::array translations{
-    Translation{"dnorm", 2, "normal({0}, precision = {1})"},
-    Translation{"gaussian", 2, "normal({0}, {1})"},
-    Translation{"N", 2, "normal({0}, {1})"},
-    Translation{"dgamma", 2, "gamma({0}, {1})"},
-    Translation{"inv_gamma", 2, "inverse_gamma({0}, {1})"},
-    Translation{"invgamma", 2, "inverse_gamma({0}, {1})"},
-    Translation{"dunif", 2, "flat()"},
-    Translation{"uniform", 2, "flat()"},
-    Translation{"cauchy", 2, "half_cauchy({1})"},
-    Translation{"half_cauchy", 2, "half_cauchy({1})"},
-    Translation{"double_exponential", 2, "laplace({0}, {1})"},
-    Translation{"ddexp", 2, "laplace({0}, 1 / {1})"},
-    Translation{"dexp", 1, "exponential({0})"},
-    Translation{"half_normal", 2, "half_normal({1})"},
-    Translation{"dflat", 0, "flat()"},
-};
 
 struct SpreadName {
     char const* name;
@@ -104,14 +79,10 @@ class Reading {
     }
 
     std::optional<std::string> translated() const {
-        for (Translation const& translation : translations) {
-            if (call_.text != translation.name || call_.args.size() != translation.arguments) continue;
-            std::vector<std::string> texts;
-            for (Expr const& arg : call_.args) texts.push_back(workspace_.text(arg.kind == ExprKind::Assign ? arg.args[0].span : arg.span));
-            texts.resize(2);
-            return fmt::format(fmt::runtime(translation.ours), texts[0], texts[1]);
-        }
-        return std::nullopt;
+        std::vector<std::string> arguments;
+        for (Expr const& arg : call_.args)
+            arguments.emplace_back(workspace_.text(arg.kind == ExprKind::Assign ? arg.args[0].span : arg.span));
+        return translate(call_.text, std::move(arguments));
     }
 
     static std::vector<std::string> known_names() {
@@ -137,7 +108,9 @@ class Reading {
                                call_.text.find("logi") != std::string::npos;
         bool const is_bank = call_.text.starts_with("ggd") || call_.text.starts_with("power");
         auto const near = nearest(call_.text, known_names());
-        if (is_bank)
+        if (auto const advice = advice_on(call_.text))
+            d.notes.push_back(*advice);
+        else if (is_bank)
             d.notes.push_back(
                 "a kernel that is no single decay is a bank of them: `b[bank] fixed ggd_decays(...)` and "
                 "`w[bank] ~ normal(ggd_weights(...), ...)`");
