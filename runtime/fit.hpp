@@ -22,6 +22,8 @@ struct ChainOptions;
 struct Fit::Parts {
     std::shared_ptr<Program::Parts const> program;  ///< null if it was opened from a folder
     RunConfig config;
+    FitOptions asked;                        ///< those of config, but for a mode that stands in for draws
+    std::vector<Chain> dropped;              ///< empty if it was opened from a folder
     Run run;                                 ///< chains with at least one draw; of Backend::Map one, with the mode as its one draw
     std::optional<Mode> mode;                ///< of Backend::Map
     std::optional<Climb> climb;              ///< of Backend::Variational
@@ -35,6 +37,7 @@ struct Fit::Parts {
 };
 
 struct Predictions::Parts {
+    std::vector<Incident> incidents;  ///< of the run
     std::string csv;
     std::vector<PredictedCell> cells;
     Report report;
@@ -53,7 +56,8 @@ PredictedCell to_cell(Prediction const& prediction);
 // ---- summary_json.cpp ----
 
 /// As Predictions::json.
-std::string predictions_json(std::vector<PredictedCell> const& cells, std::vector<std::string> const& notes);
+std::string predictions_json(std::vector<PredictedCell> const& cells, std::vector<std::string> const& notes,
+                             std::vector<Incident> const& incidents);
 
 // ---- run_folder.cpp ----
 

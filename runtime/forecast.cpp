@@ -83,9 +83,11 @@ Predictions Fit::predict(Csv const& table, std::optional<std::uint64_t> seed) co
 
     std::uint64_t const used_seed = seed.value_or(parts_->config.options.seed);
     auto parts = std::make_shared<Predictions::Parts>();
+    parts->incidents = parts_->config.incidents;
     auto const finish = [&](std::vector<Prediction> const& predictions) {
-        parts->csv = predictions_csv(problem.plan.layout, predictions);
+        parts->csv = predictions_csv(problem.plan.layout, predictions, mark_of(parts_->config.incidents));
         for (Prediction const& prediction : predictions) parts->cells.push_back(to_cell(prediction));
+        for (std::string& sentence : sentences_of(parts->incidents)) parts->notes.push_back(std::move(sentence));
         parts->report = make_report(std::move(sources), std::move(diagnostics));
         return Predictions(std::move(parts));
     };
