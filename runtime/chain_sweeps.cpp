@@ -93,8 +93,8 @@ void ChainSweeps::climb_to_mode(std::stop_token const& stop) {
     ascent.max_passes = options_.ascent_passes;
     ascent.sweep = sweep_options_;
     Maximum const maximum = maximise(problem_, ascent, stop);
+    require_mode(maximum, true);
     Ascent const& best = maximum.ascents[maximum.best];
-    if (best.without_mode) throw NoModeFound(*best.without_mode);
     replica_.set_state(best.state);
     record_.start =
         fmt::format("mode {} of {}, log joint {:.1f}, {} passes", maximum.best + 1, maximum.ascents.size(), best.log_joint, best.passes);

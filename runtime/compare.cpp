@@ -16,6 +16,7 @@
 #include "density_parts.hpp"
 #include "explain_trouble.hpp"
 #include "fit.hpp"
+#include "incidents.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
 #include "simulation.hpp"
@@ -45,6 +46,7 @@ void check_comparable(std::vector<NamedFit> const& fits) {
     RunConfig const& first = fits.front().fit.parts()->config;
     for (NamedFit const& one : fits) {
         RunConfig const& config = one.fit.parts()->config;
+        refuse_degraded(config, fmt::format("`{}`", one.name));
         if (config.options.backend != Backend::Gibbs)
             refuse(552, fmt::format("`{}` has no draws of the posterior: it is of `--backend {}`", one.name, word(config.options.backend)),
                    {"fit again without `--backend`"});
@@ -166,6 +168,8 @@ Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& 
         ranking.runs.push_back({candidate.name, std::move(scores), candidate.fit->verdict.is_converged});
         for (std::string const& note : ranking.runs.back().scores.notes)
             ranking.notes.push_back(fmt::format("{}: {}", candidate.name, note));
+        for (std::string const& sentence : sentences_of(candidate.fit->config.incidents))
+            ranking.notes.push_back(fmt::format("{}: {}", candidate.name, sentence));
         if (options.leave_out == LeaveOut::Cell && looks_back(candidate.problem().plan))
             ranking.notes.push_back(
                 fmt::format("means of `{}` look back at outputs: a cell that is left out still stands in those of later "

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "incidents.hpp"
 #include "log_densities.hpp"
 #include "pareto.hpp"
 #include "scales.hpp"
@@ -42,6 +43,10 @@ std::optional<DrawNumbers> fit_anew(RunOfProblem const& of, std::vector<OutputCe
             return std::nullopt;
         }
         Run const run = run_chains(rest, options, {}, {});
+        if (mark_of(run.incidents) >= Mark::Jitter) {  // of what is doubted anyway, only draws that are as they should be
+            why = run.incidents.back().reason;
+            return std::nullopt;
+        }
         Diagnostics diagnostics;
         DrawNumbers densities = log_densities(rest, of.problem, run, options.seed, wanted, options.threads, diagnostics);
         if (!has_error(diagnostics)) return densities;

@@ -1,5 +1,6 @@
 // Codes of this file:
 //   BAM0506  a quantity that the run does not have
+//   BAM0559  draws that a degraded run does not have
 #include "fit.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "chains.hpp"
 #include "fit_backends.hpp"
 #include "fit_refusals.hpp"
+#include "incidents.hpp"
 #include "nearest.hpp"
 #include "report.hpp"
 #include "stopping.hpp"
@@ -95,6 +97,18 @@ Run long_chains(Run const& run, std::vector<std::string>& notes, std::vector<std
 
 PredictedCell to_cell(Prediction const& p) { return {p.row, p.sequence, p.time, p.output, p.observed, p.mean, p.sd, p.q5, p.q50, p.q95}; }
 
+void refuse_degraded(RunConfig const& config, std::string const& name) {
+    if (mark_of(config.incidents) != Mark::Degraded) return;
+    std::string reason = config.incidents.back().reason;
+    throw Error(Diagnostic{559,
+                           Severity::Error,
+                           fmt::format("{} is degraded: it has a mode in place of draws, and this is about draws", name),
+                           {},
+                           {fmt::format("no chain came to its end: {}", reason),
+                            "`bam summary RUN` says what was met, and what may help; then fit again"}},
+                exit_usage);
+}
+
 void summarize(Fit::Parts& parts) {
     FitOptions const& options = parts.config.options;
     RunLength const length{options.num_warmup, options.num_samples, options.thin};
@@ -115,6 +129,7 @@ void summarize(Fit::Parts& parts) {
         }
     };
     parts.config.is_interrupted ? judge_run(long_chains(parts.run, parts.run.notes, parts.chain_numbers)) : judge_run(parts.run);
+    add_incidents(parts.verdict, parts.config.incidents);
     for (SummaryRow const& row : parts.rows) {
         auto const k = static_cast<std::size_t>(&row - parts.rows.data());
         parts.quantities.push_back(to_quantity(row));
@@ -134,6 +149,7 @@ std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOp
     auto parts = std::make_shared<Fit::Parts>();
     parts->program = prepared.program;
     parts->config = make_config(prepared, options);
+    parts->asked = options;
     run_backend(*parts, prepared, options, progress, std::move(stop));
     std::vector<Chain> chains = std::move(parts->run.chains);
     parts->run.chains.clear();
@@ -141,7 +157,8 @@ std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOp
         parts->config.is_interrupted = parts->config.is_interrupted || chains[c].is_interrupted;
         if (chains[c].log_joint.empty()) continue;
         parts->run.chains.push_back(std::move(chains[c]));
-        parts->chain_numbers.push_back(c + 1);
+        std::size_t const number = parts->run.chains.back().number;
+        parts->chain_numbers.push_back(number > 0 ? number : c + 1);
     }
     for (Prediction const& prediction : parts->run.predictions) parts->predictions.push_back(to_cell(prediction));
     summarize(*parts);
@@ -181,6 +198,9 @@ std::vector<std::vector<double>> Fit::draws(std::string_view name) const {
 std::vector<PredictedCell> const& Fit::predictions() const { return parts_->predictions; }
 bool Fit::is_converged() const { return parts_->verdict.is_converged; }
 bool Fit::is_interrupted() const { return parts_->config.is_interrupted; }
+bool Fit::is_degraded() const { return mark_of(parts_->config.incidents) == Mark::Degraded; }
+std::vector<Incident> const& Fit::incidents() const { return parts_->config.incidents; }
+std::string Fit::recovery() const { return word(mark_of(parts_->config.incidents)); }
 std::size_t Fit::num_draws() const { return parts_->verdict.draws; }
 FitOptions const& Fit::options() const { return parts_->config.options; }
 std::vector<std::string> const& Fit::notes() const { return parts_->run.notes; }
@@ -223,7 +243,7 @@ void Fit::check_folder(std::filesystem::path const& folder, bool force) { check_
 Predictions::Predictions(std::shared_ptr<Parts const> parts) : parts_(std::move(parts)) {}
 std::vector<PredictedCell> const& Predictions::cells() const { return parts_->cells; }
 std::string Predictions::csv() const { return parts_->csv; }
-std::string Predictions::json() const { return predictions_json(parts_->cells, parts_->notes); }
+std::string Predictions::json() const { return predictions_json(parts_->cells, parts_->notes, parts_->incidents); }
 Report const& Predictions::report() const { return parts_->report; }
 std::vector<std::string> const& Predictions::notes() const { return parts_->notes; }
 

@@ -48,6 +48,9 @@ struct Predictions::Parts {
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop);
 
+/// BAM0559: what needs draws, of a run that has a mode in their place. `name`: of the run, in a sentence.
+void refuse_degraded(RunConfig const& config, std::string const& name = "the run");
+
 /// Fills summary, verdict and names from config and run.
 void summarize(Fit::Parts& parts);
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "chains.hpp"
 #include "checkpoints.hpp"
 #include "explain_trouble.hpp"
+#include "fit_refusals.hpp"
 #include "linear_response.hpp"
 #include "maximise.hpp"
 #include "pareto.hpp"
@@ -21,40 +23,6 @@ namespace {
 template <class Work>
 auto explained(Prepared::Parts const& prepared, Work work) {
     return or_explain(prepared.program->sources, prepared.table->problem.plan.layout, work);
-}
-
-void run_gibbs(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, ProgressCallback const& progress,
-               std::stop_token stop) {
-    ChainProgress chain_progress;
-    if (progress)
-        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint) {
-            Progress now{chain + 1, iteration, total, is_warmup};
-            now.log_joint = log_joint;
-            progress(now);
-        };
-    ChainOptions chains = to_chain_options(options);
-    std::optional<Checkpoints> checkpoints;
-    if (!options.until.empty()) {
-        auto const is_done = [&, thresholds = parse_until(options.until)](Run const& run) {
-            RunningCheck const check = check_draws(run);
-            parts.config.is_until_met = find_unmet(thresholds, check).empty();
-            if (progress) {
-                Progress now{1, options.num_warmup + check.draws * options.thin, options.num_warmup + options.num_samples, false};
-                now.is_check = true;
-                now.rhat = check.rhat;
-                now.ess = check.ess;
-                progress(now);
-            }
-            return parts.config.is_until_met;
-        };
-        checkpoints.emplace(options.chains, options.threads, check_schedule(options.num_samples), is_done);
-        chains.checkpoints = &*checkpoints;
-    }
-    parts.run = explained(prepared, [&] { return run_chains(prepared.table->problem, chains, chain_progress, std::move(stop)); });
-    if (options.until.empty()) return;
-    std::size_t longest = 0;
-    for (Chain const& chain : parts.run.chains) longest = std::max(longest, chain.log_joint.size());
-    parts.config.options.num_samples = std::min(options.num_samples, longest * options.thin);
 }
 
 AscentOptions to_ascent_options(FitOptions const& options) {
@@ -109,6 +77,81 @@ void run_map(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions cons
     parts.mode = std::move(mode);
 }
 
+void take_out_dropped(Fit::Parts& parts) {
+    auto& chains = parts.run.chains;
+    auto const first = std::stable_partition(chains.begin(), chains.end(), [](Chain const& chain) { return !chain.is_dropped; });
+    parts.dropped.assign(std::make_move_iterator(first), std::make_move_iterator(chains.end()));
+    chains.erase(first, chains.end());
+}
+
+/// The last rung of the recovery ladder: no chain is left, and the mode stands in for their draws, if there is one.
+void fall_back(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, ProgressCallback const& progress,
+               std::stop_token const& stop) {
+    Incident incident{0, Phase::Sampling, Remedy::Mode};
+    incident.reason = parts.config.incidents.back().reason;
+    FitOptions at_mode = options;
+    at_mode.backend = Backend::Map;
+    at_mode.init = Init::Dispersed;
+    parts.config.options = at_mode;
+    parts.config.options.until.clear();
+    parts.run = {};
+    try {
+        refuse_unfit(prepared, at_mode);
+        run_map(parts, prepared, at_mode, stop);
+    } catch (std::exception const&) {  // what was wrong first is what there is to say
+        explained(prepared, [&]() -> void { throw NumericalTrouble(incident.reason); });
+    }
+    parts.run.chains.front().incidents = {incident};
+    parts.config.incidents.push_back(incident);
+    if (!progress) return;
+    Progress now;
+    now.incident = incident;
+    progress(now);
+}
+
+void run_gibbs(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, ProgressCallback const& progress,
+               std::stop_token const& stop) {
+    ChainProgress chain_progress;
+    if (progress)
+        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint) {
+            Progress now{chain + 1, iteration, total, is_warmup};
+            now.log_joint = log_joint;
+            progress(now);
+        };
+    ChainOptions chains = to_chain_options(options);
+    std::optional<Checkpoints> checkpoints;
+    if (!options.until.empty()) {
+        auto const is_done = [&, thresholds = parse_until(options.until)](Run const& run) {
+            RunningCheck const check = check_draws(run);
+            parts.config.is_until_met = find_unmet(thresholds, check).empty();
+            if (progress) {
+                Progress now{1, options.num_warmup + check.draws * options.thin, options.num_warmup + options.num_samples, false};
+                now.is_check = true;
+                now.rhat = check.rhat;
+                now.ess = check.ess;
+                progress(now);
+            }
+            return parts.config.is_until_met;
+        };
+        checkpoints.emplace(options.chains, options.threads, check_schedule(options.num_samples), is_done);
+        chains.checkpoints = &*checkpoints;
+    }
+    if (progress)
+        chains.tell = [&](Incident const& incident) {
+            Progress now{incident.chain};
+            now.incident = incident;
+            progress(now);
+        };
+    parts.run = explained(prepared, [&] { return run_chains(prepared.table->problem, chains, chain_progress, stop); });
+    parts.config.incidents = std::move(parts.run.incidents);
+    take_out_dropped(parts);
+    if (parts.run.chains.empty()) return fall_back(parts, prepared, options, progress, stop);
+    if (options.until.empty()) return;
+    std::size_t longest = 0;
+    for (Chain const& chain : parts.run.chains) longest = std::max(longest, chain.log_joint.size());
+    parts.config.options.num_samples = std::min(options.num_samples, longest * options.thin);
+}
+
 /// The factors at the best optimum that several climbs find, and independent draws from them.
 void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, ProgressCallback const& progress,
                      std::stop_token const& stop) {
@@ -161,9 +204,9 @@ void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOpti
 }  // namespace
 
 void run_backend(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, ProgressCallback const& progress,
-                 std::stop_token stop) {
+                 std::stop_token const& stop) {
     switch (options.backend) {
-        case Backend::Gibbs: return run_gibbs(parts, prepared, options, progress, std::move(stop));
+        case Backend::Gibbs: return run_gibbs(parts, prepared, options, progress, stop);
         case Backend::Map: return run_map(parts, prepared, options, stop);
         case Backend::Variational: return run_variational(parts, prepared, options, progress, stop);
     }

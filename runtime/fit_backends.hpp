@@ -9,6 +9,6 @@ namespace bam {
 
 /// Fills run, and mode or climb, of `parts`, whose config stands. Throws Error (explain_trouble.hpp).
 void run_backend(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, ProgressCallback const& progress,
-                 std::stop_token stop);
+                 std::stop_token const& stop);
 
 }  // namespace bam

@@ -14,6 +14,7 @@
 #include "density_parts.hpp"
 #include "explain_trouble.hpp"
 #include "fit.hpp"
+#include "incidents.hpp"
 #include "predictive_check.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
@@ -30,6 +31,7 @@ constexpr int exit_data = 65;
 }
 
 void require_draws(Fit::Parts const& parts, std::string const& what, bool of_posterior) {
+    refuse_degraded(parts.config);
     if (parts.mode) refuse(552, fmt::format("a mode has no draws, and so no {}", what), {"fit again without `--backend map`"}, exit_usage);
     if (of_posterior && parts.climb)
         refuse(552, fmt::format("draws of independent factors are not of the posterior, and so there is no {}", what),
@@ -49,6 +51,7 @@ void note_of_draws(Fit::Parts const& parts, std::vector<std::string>& notes) {
             "the draws are of independent factors, not of the posterior: the numbers are as rough as they are (`bam diagnose RUN`)");
     else if (!parts.verdict.is_converged)
         notes.emplace_back("the draws have not converged, and so these numbers have not either: `bam diagnose RUN` says more");
+    for (std::string& sentence : sentences_of(parts.config.incidents)) notes.push_back(std::move(sentence));
 }
 
 Judgement to_judgement(CalibrationTable const& table, std::shared_ptr<Sources const> const& sources, Diagnostics diagnostics) {

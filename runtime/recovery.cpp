@@ -1,13 +1,21 @@
 #include "recovery.hpp"
 
+#include <fmt/core.h>
+
 #include <cmath>
+
+#include "trouble.hpp"
 
 namespace bam {
 
 Recovery::Recovery(Replica& replica) : replica_(replica), before_(replica.state()) {}
 
 void Recovery::sweep_once(std::uint64_t index) {
-    replica_.sweep(index);
+    try {
+        replica_.sweep(index);
+    } catch (TooLarge const& trouble) {
+        throw NumericalTrouble(fmt::format("{} is beyond what a number can hold", trouble.what()), std::nullopt, true);
+    }
     // At a power below 1 a replica may be where the likelihood is 0: there it does not exchange, and comes back.
     if (!std::isfinite(replica_.log_joint()) && replica_.factors().power() == 1)
         throw NumericalTrouble("the log joint is not finite", std::nullopt, true);

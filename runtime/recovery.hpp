@@ -19,8 +19,8 @@ struct Repair {
     Remedy remedy = Remedy::Rebuild;
     std::optional<std::size_t> block;  ///< of the plan
     double amount = 0;                 ///< of Remedy::Jitter
-    std::string source;                ///< of Remedy::Restart
-    std::string reason;
+    std::string source = {};           ///< of Remedy::Restart
+    std::string reason = {};
 };
 
 /// Sweeps of one replica. Nothing is allocated in a sweep without trouble.

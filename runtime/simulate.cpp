@@ -3,6 +3,7 @@
 
 #include "explain_trouble.hpp"
 #include "fit.hpp"
+#include "incidents.hpp"
 #include "overview.hpp"
 #include "reopen.hpp"
 #include "replicate.hpp"
@@ -66,6 +67,7 @@ Simulated Fit::simulate(std::optional<Csv> const& given, SimulateOptions const& 
             replication.notes.emplace_back("all tables have the parameters of the mode: they differ by the noise of the outputs alone");
         else if (options.draws > rows.size())
             replication.notes.push_back(fmt::format("the run has {}: some serve for several tables", counted(rows.size(), "draw")));
+        for (std::string& sentence : sentences_of(parts_->config.incidents)) replication.notes.push_back(std::move(sentence));
         Simulated simulated = to_simulated(std::move(replication), false);
         simulated.counts = counts_text(*prepared);
         simulated.table = csv.name;

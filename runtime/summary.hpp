@@ -92,6 +92,9 @@ Verdict judge(std::vector<SummaryRow> const& rows, Run const& run, RunLength con
 /// that comes first.
 void add_incidents(Verdict& verdict, std::vector<Incident> const& incidents);
 
+/// Why not to take the draws as they are: the verdict if it is that they have not converged, and numerical trouble; "" if there is nothing.
+std::string doubt_of(Verdict const& verdict);
+
 /// "verdict: " and its sentences, a line each; advice as lines of "next: ".
 std::string to_text(Verdict const& verdict);
 

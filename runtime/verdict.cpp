@@ -235,6 +235,13 @@ void add_incidents(Verdict& verdict, std::vector<Incident> const& incidents) {
     for (std::string& line : advice_of(incidents)) verdict.advice.push_back(std::move(line));
 }
 
+std::string doubt_of(Verdict const& verdict) {
+    std::vector<std::string> doubts = sentences_of(verdict.incidents);
+    if (!verdict.is_converged && !verdict.sentences.empty() && (doubts.empty() || doubts.front() != verdict.sentences.front()))
+        doubts.insert(doubts.begin(), verdict.sentences.front());
+    return fmt::format("{}", fmt::join(doubts, " "));
+}
+
 std::string to_text(Verdict const& verdict) {
     std::string text;
     for (std::string const& sentence : verdict.sentences) text += (text.empty() ? "verdict: " : "  ") + sentence + '\n';

@@ -24,12 +24,12 @@ struct Incident {
     std::size_t chain = 0;  ///< from 1; 0 of Remedy::Mode, which is of the run
     Phase phase = Phase::Start;
     Remedy remedy = Remedy::Rebuild;
-    std::string block;      ///< the parameter that could not be drawn; "" if the trouble was seen after a sweep only
-    std::size_t sweep = 0;  ///< the first that it was needed in, from 1 over warmup and sampling; of a start, over that
-    std::size_t times = 1;  ///< sweeps
-    double amount = 0;      ///< of Remedy::Jitter: the most that was added to an entry of the diagonal, as a share of that entry
-    std::string source;     ///< of Remedy::Restart: what it went on from
-    std::string reason;     ///< what could not be done, the first time
+    std::string block = {};   ///< the parameter that could not be drawn; "" if the trouble was seen after a sweep only
+    std::size_t sweep = 0;    ///< the first that it was needed in, from 1 over warmup and sampling; of a start, over that
+    std::size_t times = 1;    ///< sweeps
+    double amount = 0;        ///< of Remedy::Jitter: the most that was added to an entry of the diagonal, as a share of that entry
+    std::string source = {};  ///< of Remedy::Restart: what it went on from
+    std::string reason = {};  ///< what could not be done, the first time
 };
 
 }  // namespace bam
