@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <exception>
+#include <new>
 
 #include "trouble.hpp"
 
@@ -13,8 +15,16 @@ Recovery::Recovery(Replica& replica) : replica_(replica), before_(replica.state(
 void Recovery::sweep_once(std::uint64_t index) {
     try {
         replica_.sweep(index);
-    } catch (TooLarge const& trouble) {
-        throw NumericalTrouble(fmt::format("{} is beyond what a number can hold", trouble.what()), std::nullopt, true);
+    } catch (std::bad_alloc const&) {
+        throw;
+    } catch (std::exception const& failure) {
+        // Whatever is said of numbers that are none, it is not the model's fault. Of them it need not be clear which block they are of.
+        auto const* const trouble = dynamic_cast<NumericalTrouble const*>(&failure);
+        if (trouble != nullptr && trouble->is_of_numbers) throw;
+        bool const is_too_large = dynamic_cast<TooLarge const*>(&failure) != nullptr;
+        if (!is_too_large && !replica_.is_poisoned()) throw;
+        throw NumericalTrouble(is_too_large ? fmt::format("{} is beyond what a number can hold", failure.what()) : failure.what(),
+                               trouble != nullptr ? trouble->block : std::nullopt, true);
     }
     // At a power below 1 a replica may be where the likelihood is 0: there it does not exchange, and comes back.
     if (!std::isfinite(replica_.log_joint()) && replica_.factors().power() == 1)

@@ -1,7 +1,5 @@
 #include "replica.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -162,17 +160,6 @@ void Replica::start_from_prior(std::uint64_t start) {
     }
 }
 
-void Replica::sweep(std::uint64_t index) {
-    try {
-        sweep_blocks(index);
-    } catch (std::domain_error const& trouble) {
-        // A density without an integral is the model's, but not where the numbers that it is made of are none.
-        if (!is_poisoned()) throw;
-        throw NumericalTrouble(fmt::format("a scale cannot be drawn: {}", trouble.what()), std::nullopt, true);
-    }
-}
-
-/// Whether the state, or what scales see of it, has become infinite or no number, or nearly so.
 bool Replica::is_poisoned() const {
     constexpr double most = 1e290;
     auto const is_large = [&](double value) { return !(std::abs(value) < most); };
@@ -188,7 +175,7 @@ bool Replica::is_poisoned() const {
     return false;
 }
 
-void Replica::sweep_blocks(std::uint64_t index) {
+void Replica::sweep(std::uint64_t index) {
     std::uint64_t unit = 0;
     for (std::size_t b = 0; b < samplers_.size(); ++b) {
         Stream stream(seed_, chain_, index, unit++);

@@ -63,6 +63,8 @@ class Replica {
     /// Every block, every scale and every orbit once. `index` names the random numbers: the same index from the same state gives the same
     /// bits. Throws NumericalTrouble and ExactFit.
     void sweep(std::uint64_t index);
+    /// Whether the state, or what scales see of it, has become infinite or no number, or nearly so.
+    bool is_poisoned() const;
     /// BlockSampler::scale_diagonal of one block of the plan.
     void scale_diagonal(std::size_t block, double factor) { samplers_[block]->scale_diagonal(factor); }
 
@@ -108,8 +110,6 @@ class Replica {
 
   private:
     void start_from_prior(std::uint64_t start);
-    void sweep_blocks(std::uint64_t index);
-    bool is_poisoned() const;
     std::vector<std::size_t> existing_entries(Variable const& variable) const;
     void finish();
     void update_densities();
