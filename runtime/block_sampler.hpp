@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "factors.hpp"
@@ -12,9 +14,15 @@
 
 namespace bam {
 
-/// A precision that does not factor: the data and the priors do not determine the block.
+/// Something that cannot be drawn, or that is not finite.
 struct NumericalTrouble : std::runtime_error {
-    using std::runtime_error::runtime_error;
+    /// The data and the priors do not determine it: the model is to be mended.
+    explicit NumericalTrouble(std::string const& what) : std::runtime_error(what) {}
+    /// Of a block; `is_of_numbers`: the model determines it, and what failed is arithmetic, so that another try may do (recovery.hpp).
+    NumericalTrouble(std::string const& what, std::optional<std::size_t> of, bool numbers)
+        : std::runtime_error(what), block(of), is_of_numbers(numbers) {}
+    std::optional<std::size_t> block;  ///< of the plan
+    bool is_of_numbers = false;
 };
 
 class BlockSampler {
@@ -30,13 +38,22 @@ class BlockSampler {
     void keep_curvature(std::size_t entries) { curvature_.assign(entries, 0.0); }
     std::vector<double> const& curvature() const { return curvature_; }  ///< [component][extent]
 
+    /// From now on the diagonal of every precision that is drawn from is multiplied by this: 1 + jitter (math.md, 9d. Numerical trouble).
+    void scale_diagonal(double factor) { diagonal_factor_ = factor; }
+    double diagonal_factor() const { return diagonal_factor_; }
+
   protected:
+    /// Of a precision that is about to be factored.
+    void raise_diagonal(Eigen::Ref<Eigen::MatrixXd> precision) const {
+        if (diagonal_factor_ != 1) precision.diagonal() *= diagonal_factor_;
+    }
     void note_curvature(std::size_t entry, double precision) {
         if (!curvature_.empty()) curvature_[entry] = precision;
     }
 
   private:
     std::vector<double> curvature_;
+    double diagonal_factor_ = 1;
 };
 
 struct BlockContext {
@@ -48,6 +65,9 @@ struct BlockContext {
     bool draws_rows = false;  ///< one row after another instead of the whole block at once
     double relaxation = 0;    ///< of Gaussian draws, see Relaxation
 };
+
+/// Of its block in the plan.
+inline std::size_t index_of(BlockContext const& context) { return static_cast<std::size_t>(&context.block - context.plan.blocks.data()); }
 
 std::unique_ptr<BlockSampler> make_joint_sampler(BlockContext const& context);
 std::unique_ptr<BlockSampler> make_sweep_sampler(BlockContext const& context);

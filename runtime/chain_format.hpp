@@ -24,6 +24,7 @@ inline constexpr std::string_view log_likelihood = "log_likelihood";
 inline constexpr std::string_view model_suffix = "_model";
 inline constexpr std::string_view our_prefix = "bam_";
 inline constexpr std::string_view start = "start";
+inline constexpr std::string_view incident = "incident";
 inline constexpr std::string_view interrupted = "interrupted";
 inline constexpr std::string_view column_comment = "# column ";
 

@@ -33,6 +33,8 @@ struct ChainOptions {
     SweepOptions sweep;
     bool predicts = true;                ///< fill Run::predictions
     Checkpoints* checkpoints = nullptr;  ///< where chains wait for one another, and may end; null: nowhere
+    /// Called from the chains' threads, one at a time, of numerical trouble that a chain has not had before.
+    std::function<void(Incident const&)> tell = {};
 };
 
 /// What the Gibbs backend looks at.
@@ -50,8 +52,9 @@ double relaxation_of(Problem const& problem, ChainOptions const& options);
 using ChainProgress = std::function<void(std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint)>;
 
 /// Runs all chains and fills columns, chains, exchange and predictions. A stop request ends every chain after its present sweep; what was
-/// drawn is kept and marked. Throws NumericalTrouble if a block cannot be drawn, NoModeFound if a chain should start at a mode that there
-/// is not.
+/// drawn is kept and marked. Numerical trouble is met as recovery.hpp and chain_sweeps.hpp say, in Run::incidents; chains that it ends are
+/// dropped, and all of them may be. Throws NumericalTrouble if a block cannot be drawn because the model does not determine it, NoModeFound
+/// if a chain should start at a mode that there is not.
 Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgress const& progress, std::stop_token stop);
 
 }  // namespace bam

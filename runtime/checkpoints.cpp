@@ -25,17 +25,28 @@ void Checkpoints::leave() {
     changed_.notify_all();
 }
 
+void Checkpoints::look_if_all_wait(Run const& run) {
+    if (waiting_ == 0 || waiting_ < chains_) return;
+    is_over_ = is_done_(run);
+    waiting_ = 0;
+    ++passed_;
+}
+
+void Checkpoints::drop(Run const& run) {
+    std::lock_guard const lock(mutex_);
+    --chains_;
+    look_if_all_wait(run);
+    changed_.notify_all();
+}
+
 bool Checkpoints::go_on(Run const& run, std::size_t draws, std::stop_token const& stop, std::stop_token const& failed) {
     std::unique_lock lock(mutex_);
     if (is_over_) return false;
     if (passed_ >= draws_.size() || draws != draws_[passed_]) return true;
     std::size_t const here = passed_;
     ++room_;
-    if (++waiting_ == chains_) {
-        is_over_ = is_done_(run);
-        waiting_ = 0;
-        ++passed_;
-    }
+    ++waiting_;
+    look_if_all_wait(run);
     changed_.notify_all();
     // Tokens have no part in the condition variable: one that is stopped from elsewhere is seen a moment later.
     auto const is_stopped = [&] { return stop.stop_requested() || failed.stop_requested(); };

@@ -23,10 +23,14 @@ class Checkpoints {
     void enter();
     /// It is over, or has failed: makes room.
     void leave();
+    /// A chain has ended for good: the others wait for it no more.
+    void drop(Run const& run);
     /// A chain has so many draws. Waits for the others where it should, and says whether to go on. Both tokens end the wait.
     bool go_on(Run const& run, std::size_t draws, std::stop_token const& stop, std::stop_token const& failed);
 
   private:
+    void look_if_all_wait(Run const& run);
+
     std::mutex mutex_;
     std::condition_variable changed_;
     std::size_t chains_;

@@ -37,7 +37,8 @@ IntegratedChoice::IntegratedChoice(BlockContext const& context, std::uint32_t ch
       priors_(priors),
       values_(context.state.values[choice]),
       log_weights_(context.factors.log_weights(choice)),
-      name_(context.plan.layout.variables[context.block.variable].name) {
+      name_(context.plan.layout.variables[context.block.variable].name),
+      place_(index_of(context)) {
     Grid const& grid = context.inputs.bound.grid;
     Variable const& variable = context.plan.layout.variables[choice];
     size_ = grid.size(variable.extent);
@@ -84,7 +85,8 @@ void IntegratedChoice::weigh(std::size_t b, std::size_t index, System const& sys
     priors_.add_to(components, index, precision, both);  // the precision is that of every candidate
     Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> const factor(precision);
     if (factor.info() != Eigen::Success)
-        throw NumericalTrouble("the full conditional of " + name_ + " has no finite variance; give it a proper prior");
+        throw NumericalTrouble("the full conditional of " + name_ + " has no finite variance; give it a proper prior", place_,
+                               !data.allFinite() || priors_.determines(components, index));
     for (std::size_t k = 0; k < linear_.size(); ++k) {
         both = data;
         for (Eigen::Index i = 0; i < d; ++i) {

@@ -15,7 +15,9 @@
 
 #include "comparison.hpp"
 #include "density_parts.hpp"
+#include "explain_trouble.hpp"
 #include "fit.hpp"
+#include "incidents.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
 #include "simulation.hpp"
@@ -45,6 +47,7 @@ void check_comparable(std::vector<NamedFit> const& fits) {
     RunConfig const& first = fits.front().fit.parts()->config;
     for (NamedFit const& one : fits) {
         RunConfig const& config = one.fit.parts()->config;
+        refuse_degraded(config, fmt::format("`{}`", one.name));
         if (config.options.backend != Backend::Gibbs)
             refuse(552, fmt::format("`{}` has no draws of the posterior: it is of `--backend {}`", one.name, word(config.options.backend)),
                    {"fit again without `--backend`"});
@@ -178,20 +181,22 @@ Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& 
         RefitProgress progress;
         if (options.progress) progress = [&](std::size_t number, std::size_t most) { options.progress(candidate.name, number, most); };
         std::vector<LeftOut>& left_out = lists[k];
-        try {
-            ranking.runs.push_back({candidate.name,
-                                    options.leave_out == LeaveOut::Future
-                                        ? leave_future_out(of, std::move(left_out), ranking.known_steps, options.refits, progress)
-                                        : leave_each_out(of, std::move(left_out), options.refits, progress),
-                                    candidate.fit->verdict.is_converged});
-        } catch (std::runtime_error const& trouble) {
-            refuse(554,
-                   fmt::format("the first {} do not determine the parameters of `{}`: {}", counted(ranking.known_steps, "step"),
-                               candidate.name, trouble.what()),
-                   {"more known steps, `--from N`, or proper priors"}, exit_data);
-        }
+        CrossValidation scores = or_explain(candidate.program->sources, candidate.problem().plan.layout, [&] {
+            if (options.leave_out != LeaveOut::Future) return leave_each_out(of, std::move(left_out), options.refits, progress);
+            try {
+                return leave_future_out(of, std::move(left_out), ranking.known_steps, options.refits, progress);
+            } catch (std::runtime_error const& trouble) {
+                refuse(554,
+                       fmt::format("the first {} do not determine the parameters of `{}`: {}", counted(ranking.known_steps, "step"),
+                                   candidate.name, trouble.what()),
+                       {"more known steps, `--from N`, or proper priors"}, exit_data);
+            }
+        });
+        ranking.runs.push_back({candidate.name, std::move(scores), candidate.fit->verdict.is_converged});
         for (std::string const& note : ranking.runs.back().scores.notes)
             ranking.notes.push_back(fmt::format("{}: {}", candidate.name, note));
+        for (std::string const& sentence : sentences_of(candidate.fit->config.incidents))
+            ranking.notes.push_back(fmt::format("{}: {}", candidate.name, sentence));
         if (options.leave_out == LeaveOut::Cell && looks_back(candidate.problem().plan))
             ranking.notes.push_back(
                 fmt::format("means of `{}` look back at outputs: a cell that is left out still stands in those of later "

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "incidents.hpp"
+
 namespace bam {
 namespace {
 
@@ -143,6 +145,7 @@ RunConfig to_config(Json const& json) {
     config.options = to_options(json.at("options"));
     json.at("interrupted").get_to(config.is_interrupted);
     config.is_until_met = json.value("until_met", false);
+    if (json.contains("incidents")) config.incidents = read_incidents(json["incidents"]);
     for (Json const& sequence : json.at("sequences"))
         config.sequences.push_back({sequence.at("label").get<std::string>(), sequence.at("first_time").get<std::string>(),
                                     sequence.at("steps").get<std::size_t>()});
@@ -197,6 +200,8 @@ std::string RunConfig::run_hash() const { return hash(identity(*this).dump(-1, '
 std::string to_json(RunConfig const& config) {
     Json json = identity(config);
     json["format"] = format_number;
+    json.update(mark_json(config.incidents));
+    json["incidents"] = to_json(config.incidents);
     json["run"] = config.run_hash();
     json["sequences"] = Json::array();
     for (RunConfig::Sequence const& sequence : config.sequences)

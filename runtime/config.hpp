@@ -48,6 +48,7 @@ struct RunConfig {
     FitOptions options;
     bool is_interrupted = false;
     bool is_until_met = false;                          ///< of options.until
+    std::vector<Incident> incidents;                    ///< of a run that has met numerical trouble; no part of the identity of a run
     std::vector<Sequence> sequences;                    ///< in the order of the table
     std::map<std::string, std::vector<Learnt>> learnt;  ///< by data variable, per component: constants of transforms
 

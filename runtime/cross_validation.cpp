@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "incidents.hpp"
 #include "log_densities.hpp"
 #include "pareto.hpp"
 #include "scales.hpp"
@@ -47,6 +48,10 @@ std::optional<DrawNumbers> fit_anew(RunOfProblem const& of, std::vector<OutputCe
             return std::nullopt;
         }
         Run const run = run_chains(rest, options, {}, {});
+        if (mark_of(run.incidents) >= Mark::Jitter) {  // of what is doubted anyway, only draws that are as they should be
+            why = run.incidents.back().reason;
+            return std::nullopt;
+        }
         double const of_run = check_draws(run).rhat;
         rhat = std::isnan(of_run) ? HUGE_VAL : std::max(rhat, of_run);
         Diagnostics diagnostics;

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "active_units.hpp"
+#include "explain_trouble.hpp"
 #include "fit.hpp"
+#include "incidents.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
 #include "sensitivity.hpp"
@@ -31,6 +33,7 @@ std::string Fit::active_units(Format format) const {
 }
 
 PriorSensitivity Fit::prior_sensitivity(std::optional<Csv> const& given) const {
+    refuse_degraded(parts_->config);
     if (parts_->mode)
         throw Error(Diagnostic{527,
                                Severity::Error,
@@ -43,7 +46,9 @@ PriorSensitivity Fit::prior_sensitivity(std::optional<Csv> const& given) const {
     FittedTable const fitted = bind_fitted(*program, parts_->config, given, diagnostics);
     Problem const& problem = fitted.table->problem;
     PriorStatements const statements = prior_statements(problem.plan);
-    DensityParts const parts = density_parts(problem, statements, parts_->run, parts_->config.options.seed, diagnostics);
+    DensityParts const parts = or_explain(program->sources, problem.plan.layout, [&] {
+        return density_parts(problem, statements, parts_->run, parts_->config.options.seed, diagnostics);
+    });
     throw_if_error(fitted.sources, diagnostics);
     SensitivityTable table = find_sensitivity(problem, statements, parts, parts_->run, parts_->rows);
     if (parts_->climb)
@@ -51,6 +56,7 @@ PriorSensitivity Fit::prior_sensitivity(std::optional<Csv> const& given) const {
             "the draws are of independent factors, not of the posterior: the numbers are as rough as they are (`bam diagnose RUN`)");
     else if (!parts_->verdict.is_converged)
         table.notes.emplace_back("the draws have not converged, and so these numbers have not either: `bam diagnose RUN` says more");
+    for (std::string& sentence : sentences_of(parts_->config.incidents)) table.notes.push_back(std::move(sentence));
     PriorSensitivity result;
     result.text = sensitivity_text(table);
     result.json = sensitivity_json(table);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bam/incident.hpp"
 #include "exchange.hpp"
 
 namespace bam {
@@ -27,12 +28,15 @@ std::string label_name(DrawColumn const& column);  ///< W_k[1,dose]
 
 /// Draws of one chain.
 struct Chain {
+    std::size_t number = 0;              ///< from 1; 0: its place among the chains
     std::vector<double> values;          ///< [draw, column], row-major
     std::vector<double> log_joint;       ///< [draw]
     std::vector<double> log_likelihood;  ///< [draw]
     double warmup_seconds = 0;
     double sampling_seconds = 0;
     bool is_interrupted = false;
+    bool is_dropped = false;                     ///< numerical trouble ended it: its draws count nowhere
+    std::vector<Incident> incidents = {};        ///< in the order in which each came up first
     std::string start;                           ///< how its first state was chosen, in words
     std::optional<ChainExchange> exchange = {};  ///< where replicas exchanged
     RungDraws rungs = {};                        ///< where they do for the evidence
@@ -56,6 +60,7 @@ struct Run {
     std::vector<Chain> chains;
     std::vector<Prediction> predictions;
     std::optional<Exchange> exchange;  ///< of its chains
+    std::vector<Incident> incidents;   ///< of its chains, those that were dropped too
     std::vector<std::string> notes;    ///< said at the end: predictive draws thinned, chains that differ, ...
 };
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "exchange_json.hpp"
+#include "incidents.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -92,8 +93,9 @@ Json exchange_json(Exchange const& exchange) {
     return json;
 }
 
-std::string to_json(Exchange const& exchange, std::string_view run) {
+std::string to_json(Exchange const& exchange, std::string_view run, std::vector<Incident> const& incidents) {
     Json json{{"run", run}};
+    json.update(mark_json(incidents));
     json.update(exchange_json(exchange));
     return json.dump(2) + '\n';
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bam/diagnostic.hpp"
+#include "bam/incident.hpp"
 #include "evidence.hpp"
 
 namespace bam {
@@ -29,9 +30,10 @@ struct Exchange {
 /// Sentences of the verdict: "Chains exchanged over 12 rungs before the warmup, barrier 8.1."
 std::vector<std::string> sentences_of(Exchange const& exchange);
 
-/// exchange.json: {"run": ..., "while_sampling": ..., "chains": [{"powers": [...], "swap_rates": [...], "round_trips": ..., "barrier":
+/// exchange.json: {"run": ..., "degraded": ..., "recovery": ..., "while_sampling": ..., "chains": [{"powers": [...], "swap_rates": [...],
+/// "round_trips": ..., "barrier":
 /// ...}], "evidence": {"stepping_stones": ..., "se": ..., "thermodynamic": ..., "thermodynamic_se": ...} or null}.
-std::string to_json(Exchange const& exchange, std::string_view run);
+std::string to_json(Exchange const& exchange, std::string_view run, std::vector<Incident> const& incidents = {});
 
 /// Reads what to_json wrote for the run of that hash; `text` is source number `source`. Reports BAM0547.
 std::optional<Exchange> read_exchange(std::string_view text, std::string_view run, std::uint32_t source, Diagnostics& diagnostics);

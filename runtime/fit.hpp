@@ -22,6 +22,8 @@ struct ChainOptions;
 struct Fit::Parts {
     std::shared_ptr<Program::Parts const> program;  ///< null if it was opened from a folder
     RunConfig config;
+    FitOptions asked;                        ///< those of config, but for a mode that stands in for draws
+    std::vector<Chain> dropped;              ///< empty if it was opened from a folder
     Run run;                                 ///< chains with at least one draw; of Backend::Map one, with the mode as its one draw
     std::optional<Mode> mode;                ///< of Backend::Map
     std::optional<Climb> climb;              ///< of Backend::Variational
@@ -35,6 +37,7 @@ struct Fit::Parts {
 };
 
 struct Predictions::Parts {
+    std::vector<Incident> incidents;  ///< of the run
     std::string csv;
     std::vector<PredictedCell> cells;
     Report report;
@@ -45,6 +48,9 @@ struct Predictions::Parts {
 std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOptions options, ProgressCallback const& progress,
                                           std::stop_token stop);
 
+/// BAM0559: what needs draws, of a run that has a mode in their place. `name`: of the run, in a sentence.
+void refuse_degraded(RunConfig const& config, std::string const& name = "the run");
+
 /// Fills summary, verdict and names from config and run.
 void summarize(Fit::Parts& parts);
 
@@ -53,7 +59,8 @@ PredictedCell to_cell(Prediction const& prediction);
 // ---- summary_json.cpp ----
 
 /// As Predictions::json.
-std::string predictions_json(std::vector<PredictedCell> const& cells, std::vector<std::string> const& notes);
+std::string predictions_json(std::vector<PredictedCell> const& cells, std::vector<std::string> const& notes,
+                             std::vector<Incident> const& incidents);
 
 // ---- run_folder.cpp ----
 

@@ -10,6 +10,7 @@
 
 #include "carry.hpp"
 #include "each_chain.hpp"
+#include "explain_trouble.hpp"
 #include "fit.hpp"
 #include "predict.hpp"
 #include "reopen.hpp"
@@ -83,9 +84,11 @@ Predictions Fit::predict(Csv const& table, std::optional<std::uint64_t> seed) co
 
     std::uint64_t const used_seed = seed.value_or(parts_->config.options.seed);
     auto parts = std::make_shared<Predictions::Parts>();
+    parts->incidents = parts_->config.incidents;
     auto const finish = [&](std::vector<Prediction> const& predictions) {
-        parts->csv = predictions_csv(problem.plan.layout, predictions);
+        parts->csv = predictions_csv(problem.plan.layout, predictions, mark_of(parts_->config.incidents));
         for (Prediction const& prediction : predictions) parts->cells.push_back(to_cell(prediction));
+        for (std::string& sentence : sentences_of(parts->incidents)) parts->notes.push_back(std::move(sentence));
         parts->report = make_report(std::move(sources), std::move(diagnostics));
         return Predictions(std::move(parts));
     };
@@ -99,11 +102,7 @@ Predictions Fit::predict(Csv const& table, std::optional<std::uint64_t> seed) co
     std::size_t draws = 0;
     for (Chain const& chain : run.chains) draws = std::max(draws, chain.log_joint.size());
     Predictor predictor(problem, run.chains.size(), draws, used_seed);
-    try {
-        predict_chains(problem, map, run, predictor, used_seed);
-    } catch (NumericalTrouble const& trouble) {
-        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
-    }
+    or_explain(program->sources, problem.plan.layout, [&] { predict_chains(problem, map, run, predictor, used_seed); });
     return finish(predictor.summarize(parts->notes));
 }
 

@@ -10,11 +10,14 @@
 namespace bam {
 namespace {
 
-[[noreturn]] void fail(BlockContext const& context, std::vector<std::uint32_t> const& components, Eigen::MatrixXd const& precision) {
+/// `is_determined`: by its prior.
+[[noreturn]] void fail(BlockContext const& context, std::vector<std::uint32_t> const& components, Eigen::MatrixXd const& precision,
+                       Eigen::VectorXd const& linear, bool is_determined) {
     Layout const& layout = context.plan.layout;
     Variable const& variable = layout.variables[context.block.variable];
     throw NumericalTrouble("the full conditional of " + variable.name +
-                           " has no finite variance: " + explain_undetermined(precision, components, variable, layout));
+                               " has no finite variance: " + explain_undetermined(precision, components, variable, layout),
+                           index_of(context), is_determined || !precision.allFinite() || !linear.allFinite());
 }
 
 /// A block without sequence or time dim.
@@ -46,6 +49,7 @@ class JointSampler : public BlockSampler {
         equations_.accumulate();
         auto const system = [this](std::size_t g, std::size_t, Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear) {
             precision = equations_.precision(g);
+            raise_diagonal(precision);
             linear = equations_.linear(g);
         };
         for (IntegratedChoice& choice : choices_) choice.draw(system, normals);
@@ -60,6 +64,7 @@ class JointSampler : public BlockSampler {
             Eigen::MatrixXd& precision = equations_.precision(g);
             Eigen::VectorXd& linear = equations_.linear(g);
             priors_.add_to(components, 0, precision, linear);
+            raise_diagonal(precision);
             for (std::size_t i = 0; i < components.size(); ++i) {
                 auto const k = static_cast<Eigen::Index>(i);
                 note_curvature(components[i], precision(k, k));
@@ -87,7 +92,8 @@ class JointSampler : public BlockSampler {
     [[noreturn]] void fail(std::size_t g) {
         equations_.accumulate();
         priors_.add_to(block_.groups[g], 0, equations_.precision(g), equations_.linear(g));
-        bam::fail(context_, block_.groups[g], equations_.precision(g));
+        raise_diagonal(equations_.precision(g));
+        bam::fail(context_, block_.groups[g], equations_.precision(g), equations_.linear(g), priors_.determines(block_.groups[g], 0));
     }
 
     void draw_rows(std::size_t g, Eigen::MatrixXd& precision, Eigen::VectorXd& linear, NormalSource& normals) {
@@ -161,7 +167,10 @@ class SpreadSampler : public BlockSampler {
     void draw_with_choices(NormalSource& normals) override {
         accumulate();
         auto const system = [this](std::size_t g, std::size_t index, Eigen::Ref<Eigen::MatrixXd> precision,
-                                   Eigen::Ref<Eigen::VectorXd> linear) { sums_at(g, index, precision, linear); };
+                                   Eigen::Ref<Eigen::VectorXd> linear) {
+            sums_at(g, index, precision, linear);
+            raise_diagonal(precision);
+        };
         for (IntegratedChoice& choice : choices_) choice.draw(system, normals);
         draw_all(normals);
     }
@@ -247,7 +256,7 @@ class SpreadSampler : public BlockSampler {
                                            : draw_normal(precision, linear, present_.head(d), relaxation_, normals);
         if (!is_drawn) {
             gather(g, index);  // the factor stands where the precision was
-            fail(context_, components, precision);
+            fail(context_, components, precision, linear, priors_.determines(components, index));
         }
         for (Eigen::Index i = 0; i < d; ++i) values_[components[static_cast<std::size_t>(i)] * size_ + index] = linear(i);
     }
@@ -266,6 +275,7 @@ class SpreadSampler : public BlockSampler {
         auto const d = static_cast<Eigen::Index>(block_.groups[g].size());
         sums_at(g, index, precision_.topLeftCorner(d, d), linear_.head(d));
         priors_.add_to(block_.groups[g], index, precision_.topLeftCorner(d, d), linear_.head(d));
+        raise_diagonal(precision_.topLeftCorner(d, d));
     }
 
     BlockContext context_;

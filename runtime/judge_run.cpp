@@ -13,7 +13,9 @@
 
 #include "calibration.hpp"
 #include "density_parts.hpp"
+#include "explain_trouble.hpp"
 #include "fit.hpp"
+#include "incidents.hpp"
 #include "output_unit.hpp"
 #include "predictive_check.hpp"
 #include "reopen.hpp"
@@ -32,6 +34,7 @@ constexpr double rounding = 1e-8;  ///< of numbers that were written to a file
 }
 
 void require_draws(Fit::Parts const& parts, std::string const& what, bool of_posterior) {
+    refuse_degraded(parts.config);
     if (parts.mode) refuse(552, fmt::format("a mode has no draws, and so no {}", what), {"fit again without `--backend map`"}, exit_usage);
     if (of_posterior && parts.climb)
         refuse(552, fmt::format("draws of independent factors are not of the posterior, and so there is no {}", what),
@@ -92,6 +95,7 @@ void note_of_draws(Fit::Parts const& parts, std::vector<std::string>& notes) {
             "the draws are of independent factors, not of the posterior: the numbers are as rough as they are (`bam diagnose RUN`)");
     else if (!parts.verdict.is_converged)
         notes.emplace_back("the draws have not converged, and so these numbers have not either: `bam diagnose RUN` says more");
+    for (std::string& sentence : sentences_of(parts.config.incidents)) notes.push_back(std::move(sentence));
 }
 
 Judgement to_judgement(CalibrationTable const& table, std::shared_ptr<Sources const> const& sources, Diagnostics diagnostics) {
@@ -107,7 +111,8 @@ Judgement Fit::calibration(std::optional<Csv> const& given) const {
     FittedTable const fitted = bind_fitted(*program, parts_->config, given, diagnostics);
     Problem const& problem = fitted.table->problem;
     require_density(problem);
-    CalibrationTable table = calibrate_fitted(problem, parts_->run, parts_->config.options.seed);
+    CalibrationTable table = or_explain(program->sources, problem.plan.layout,
+                                        [&] { return calibrate_fitted(problem, parts_->run, parts_->config.options.seed); });
     if (looks_back(problem.plan))
         table.notes.emplace_back("means look back at outputs: a cell that is left out still stands in those of later steps");
     note_of_draws(*parts_, table.notes);
@@ -135,8 +140,9 @@ Judgement Fit::score(Csv const& held_out) const {
                                          counted(fitted, "cell"), fitted == 1 ? "was" : "were")
                            : "give a table whose columns of outputs are filled in"},
                exit_data);
-    CalibrationTable table =
-        calibrate_held_out(problem, parts_->run, parts_->config.options.seed, std::move(cells), predictions.cells(), diagnostics);
+    CalibrationTable table = or_explain(program->sources, problem.plan.layout, [&] {
+        return calibrate_held_out(problem, parts_->run, parts_->config.options.seed, std::move(cells), predictions.cells(), diagnostics);
+    });
     throw_if_error(fresh.sources, diagnostics);
     if (fitted > 0)
         table.notes.push_back(fmt::format("{} {} fitted, and {} not scored", counted(fitted, "cell"), fitted == 1 ? "was" : "were",
@@ -159,12 +165,13 @@ Judgement Fit::predictive_checks(std::optional<Csv> const& given, CheckOptions c
     std::vector<double const*> rows;  // of all chains
     for (Chain const& chain : run.chains)
         for (std::size_t i = 0; i < chain.log_joint.size(); ++i) rows.push_back(chain.values.data() + i * run.columns.size());
-    Problem complete = with_all_cells(program->compiled, problem);
-    Simulation simulation(complete, options.seed.value_or(parts_->config.options.seed), run.columns, diagnostics);
-    throw_if_error(fitted.sources, diagnostics);
-    std::size_t const tables = std::min(options.draws, rows.size());
-    PredictiveCheck check =
-        check_predictions(problem, complete, simulation, tables, [&](std::size_t i) { return rows[i * rows.size() / tables]; });
+    PredictiveCheck check = or_explain(program->sources, problem.plan.layout, [&] {
+        Problem complete = with_all_cells(program->compiled, problem);
+        Simulation simulation(complete, options.seed.value_or(parts_->config.options.seed), run.columns, diagnostics);
+        throw_if_error(fitted.sources, diagnostics);
+        std::size_t const tables = std::min(options.draws, rows.size());
+        return check_predictions(problem, complete, simulation, tables, [&](std::size_t i) { return rows[i * rows.size() / tables]; });
+    });
     note_of_draws(*parts_, check.notes);
     return {predictive_check_text(check), predictive_check_json(check), make_report(fitted.sources, std::move(diagnostics))};
 }

@@ -1,5 +1,7 @@
 #include "ladder.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -51,30 +53,67 @@ std::vector<double> even_powers(std::vector<double> const& powers, std::vector<d
 Ladder::Ladder(Problem const& problem, LadderOptions const& options)
     : problem_(problem), options_(options), powers_(first_powers(options.rungs, options.lowest)), at_(options.rungs) {
     std::iota(at_.begin(), at_.end(), std::size_t{0});
-    while (replicas_.size() < options.rungs) replicas_.push_back(new_replica());
-    for (std::size_t r = 0; r < options.rungs; ++r) replicas_[r]->set_power(powers_[r]);
+    while (members_.size() < options.rungs) members_.push_back(new_member());
+    for (std::size_t r = 0; r < options.rungs; ++r) members_[r].replica->set_power(powers_[r]);
     forget();
 }
 
-std::unique_ptr<Replica> Ladder::new_replica() {
-    return std::make_unique<Replica>(problem_, options_.seed, stream_of(options_.chain, made_++), options_.sweep);
+Ladder::Member Ladder::new_member() {
+    auto replica = std::make_unique<Replica>(problem_, options_.seed, stream_of(options_.chain, made_++), options_.sweep);
+    auto recovery = std::make_unique<Recovery>(*replica);
+    return {std::move(replica), std::move(recovery)};
 }
 
-void Ladder::start(bool as_wide) {
-    for (auto& replica : replicas_) replica->start(0, as_wide);
+void Ladder::start(bool as_wide, std::uint64_t attempt) {
+    for (Member& member : members_) member.replica->start(attempt, as_wide);
 }
 
 void Ladder::start(State const& state) {
-    for (auto& replica : replicas_) replica->set_state(state);
+    for (Member& member : members_) member.replica->set_state(state);
 }
 
 void Ladder::step(std::uint64_t index) {
     if (options_.threads > 1) {
-        each_chain(replicas_.size(), options_.threads, [&](std::size_t r, std::stop_token const&) { replicas_[r]->sweep(index); });
+        each_chain(members_.size(), options_.threads, [&](std::size_t r, std::stop_token const&) { sweep(members_[r], index); });
     } else {
-        for (auto& replica : replicas_) replica->sweep(index);
+        for (Member& member : members_) sweep(member, index);
     }
+    repairs_.clear();
+    replace_lost();
     exchange(index);
+}
+
+void Ladder::sweep(Member& member, std::uint64_t index) {
+    try {
+        member.repair = member.recovery->sweep(index);
+    } catch (NumericalTrouble const& trouble) {
+        if (!trouble.is_of_numbers) throw;
+        member.repair = Repair{Remedy::Restart, trouble.block, 0, "", trouble.what()};
+    }
+}
+
+/// After all have swept, so that it does not matter which thread was faster.
+void Ladder::replace_lost() {
+    auto const is_lost = [&](std::size_t rung) {
+        auto const& repair = members_[at_[rung]].repair;
+        return repair && repair->remedy == Remedy::Restart;
+    };
+    std::size_t const rungs = at_.size();
+    for (std::size_t r = 0; r < rungs; ++r) {
+        std::optional<Repair>& repair = members_[at_[r]].repair;
+        if (!repair) continue;
+        if (is_lost(r)) {
+            std::size_t nearest = rungs;
+            for (std::size_t k = 0; k < rungs; ++k) {
+                bool const is_nearer = nearest == rungs || std::max(k, r) - std::min(k, r) < std::max(nearest, r) - std::min(nearest, r);
+                if (!is_lost(k) && is_nearer) nearest = k;
+            }
+            if (nearest == rungs) throw NumericalTrouble(repair->reason, repair->block, true);
+            members_[at_[r]].replica->set_state(at(nearest).state());
+            repair->source = fmt::format("its replica at power {:.2g}", powers_[nearest]);
+        }
+        repairs_.push_back(*repair);
+    }
 }
 
 void Ladder::exchange(std::uint64_t index) {
@@ -86,7 +125,7 @@ void Ladder::exchange(std::uint64_t index) {
         tried_[r] += 1;
         if (!(stream.uniform() < taken)) continue;
         std::swap(at_[r], at_[r + 1]);
-        for (std::size_t const rung : {r, r + 1}) replicas_[at_[rung]]->set_power(powers_[rung]);
+        for (std::size_t const rung : {r, r + 1}) members_[at_[rung]].replica->set_power(powers_[rung]);
     }
     Way& last = ways_[at_.back()];
     if (last == Way::Down) last = Way::Up;
@@ -104,24 +143,24 @@ std::vector<double> Ladder::refusals() const {
 void Ladder::place(std::size_t rungs) {
     std::vector<double> const powers = even_powers(powers_, refusals(), rungs);
     // Replicas stay in their order. Of too many some go, evenly; a new one begins where the one at the next power above is.
-    std::vector<std::unique_ptr<Replica>> kept;
+    std::vector<Member> kept;
     std::size_t const before = powers_.size();
     std::size_t last = before;
     for (std::size_t r = 0; r < rungs; ++r) {
         std::size_t const from = r * (before - 1) / (rungs - 1);
         if (from != last) {
-            kept.push_back(std::move(replicas_[at_[from]]));
+            kept.push_back(std::move(members_[at_[from]]));
         } else {
-            kept.push_back(new_replica());
-            kept.back()->set_state(kept[r - 1]->state());
+            kept.push_back(new_member());
+            kept.back().replica->set_state(kept[r - 1].replica->state());
         }
         last = from;
     }
-    replicas_ = std::move(kept);
+    members_ = std::move(kept);
     powers_ = powers;
     at_.resize(rungs);
     std::iota(at_.begin(), at_.end(), std::size_t{0});
-    for (std::size_t r = 0; r < rungs; ++r) replicas_[r]->set_power(powers_[r]);
+    for (std::size_t r = 0; r < rungs; ++r) members_[r].replica->set_power(powers_[r]);
     forget();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "recovery.hpp"
 #include "replica.hpp"
 
 namespace bam {
@@ -30,14 +31,17 @@ class Ladder {
   public:
     Ladder(Problem const& problem, LadderOptions const& options);
 
-    /// Every replica at a dispersed start of its own; see Replica::start.
-    void start(bool as_wide);
+    /// Every replica at a dispersed start of its own; see Replica::start. `attempt` numbers it.
+    void start(bool as_wide, std::uint64_t attempt = 0);
     /// Every replica there.
     void start(State const& state);
     /// A sweep of every replica, then exchanges between rungs 0 and 1, 2 and 3, ..., and the next time between 1 and 2, 3 and 4, ...: this
-    /// even-odd scheme is not reversible, so that replicas go on in one direction. `index` names the random numbers. Throws what
-    /// Replica::sweep throws.
+    /// even-odd scheme is not reversible, so that replicas go on in one direction. `index` names the random numbers. A replica that
+    /// numerical trouble stops goes on from the state of the nearest rung that has none. Throws what Recovery::sweep throws if there is
+    /// none.
     void step(std::uint64_t index);
+    /// What the last step took, rung by rung.
+    std::vector<Repair> const& repairs() const { return repairs_; }
     /// Moves the powers to where exchanges would have been refused equally often, makes `rungs` of them, and begins to count anew.
     void place(std::size_t rungs);
     /// Begins to count anew.
@@ -45,19 +49,28 @@ class Ladder {
 
     std::size_t rungs() const { return powers_.size(); }
     std::vector<double> const& powers() const { return powers_; }
-    Replica const& at(std::size_t rung) const { return *replicas_[at_[rung]]; }  ///< rung 0 has power 1
+    Replica const& at(std::size_t rung) const { return *members_[at_[rung]].replica; }  ///< rung 0 has power 1
     /// Since counting began: shares of refused exchanges between neighbours, [rungs - 1], of their probabilities.
     std::vector<double> refusals() const;
     /// Times that a replica came from rung 0 to the last and back since counting began.
     std::size_t round_trips() const { return round_trips_; }
 
   private:
-    std::unique_ptr<Replica> new_replica();
+    /// A replica with its way out of trouble, and what became of its last sweep.
+    struct Member {
+        std::unique_ptr<Replica> replica;
+        std::unique_ptr<Recovery> recovery;
+        std::optional<Repair> repair = {};  ///< Remedy::Restart: it could not be swept
+    };
+    Member new_member();
+    void sweep(Member& member, std::uint64_t index);
+    void replace_lost();
     void exchange(std::uint64_t index);
 
     Problem const& problem_;
     LadderOptions options_;
-    std::vector<std::unique_ptr<Replica>> replicas_;
+    std::vector<Member> members_;
+    std::vector<Repair> repairs_;
     std::uint64_t made_ = 0;                              ///< replicas so far: each has random numbers of its own
     std::vector<double> powers_;                          ///< per rung, falling
     std::vector<std::size_t> at_;                         ///< per rung: its replica

@@ -153,12 +153,14 @@ void check_outputs(Options const& options) {
 int run_simulate(Options const& options) {
     check_outputs(options);
     SimulateOptions how;
+    int exit_code = 0;
     how.draws = options.draws;
     how.seed = options.seed;
     how.has_tables = !options.output.empty();
     Simulated const simulated = [&] {
         if (!options.from_prior) {
             Fit const fit = Fit::open(options.files.front());
+            if (fit.is_degraded()) exit_code = exit_not_converged;
             return fit.simulate(options.data.empty() ? std::nullopt : std::optional(options.read_data()), how);
         }
         Program const program = Program::from_file(options.files.front(), options.compile);
@@ -174,13 +176,13 @@ int run_simulate(Options const& options) {
     if (!options.output.empty()) save_file(options.output, simulated.csv);
     if (options.format == Format::Json) {
         put(simulated.json);
-        return 0;
+        return exit_code;
     }
     put(fmt::format("{}: {}\n{} from the {}\n\n", simulated.table, simulated.counts, counted(options.draws, "table"),
                     options.from_prior ? "prior" : "posterior"));
     put(simulated.text);
     for (std::string const& note : simulated.notes) put("note: " + note + "\n");
-    return 0;
+    return exit_code;
 }
 
 int run_verify(Options const& options) {
@@ -214,6 +216,12 @@ std::string run_line(Fit const& fit) {
                        counted(fit.options().sweeps, "sweep"), fit.options().seed, fit.seconds());
 }
 
+/// Of a run: a mode in place of draws is never a success, and whether the rest is one is asked for with --strict.
+int judgement_code(Options const& options, Fit const& fit) {
+    bool const is_sound = fit.is_converged() && fit.recovery() != "jitter" && fit.recovery() != "restart";
+    return fit.is_degraded() || (options.strict && !is_sound) ? exit_not_converged : 0;
+}
+
 std::string fit_text(Options const& options, Prepared const& prepared, Fit const& fit) {
     std::string text = fmt::format("{}: {}\n", options.data, prepared.counts()) + fit.starts() + run_line(fit) + '\n';
     text += fit.table(options.raw) + "\n" + fit.verdict() + notes_of(fit);
@@ -231,6 +239,7 @@ std::string fit_json(Options const& options, Prepared const& prepared, Fit const
     json["seed"] = fit.options().seed;
     json["seconds"] = fit.seconds();
     json["interrupted"] = fit.is_interrupted();
+    json["degraded"] = fit.is_degraded();
     json["notes"] = fit.notes();
     if (!options.output.empty()) json["folder"] = options.output;
     return dump(json);
@@ -270,7 +279,7 @@ int run_fit(Options const& options) {
             return prepared.fit(
                 options.fit,
                 [&](Progress const& progress) {
-                    if (!progress.is_check) lines.show(progress);
+                    if (!progress.is_check && !progress.incident) lines.show(progress);
                     events.show(progress);
                 },
                 signals.token());
@@ -293,7 +302,7 @@ int run_fit(Options const& options) {
             say(fmt::format("bam: interrupted: the summary is of {} a chain\n", counted(fit.num_draws(), "draw")));
         return exit_interrupted;
     }
-    return options.strict && !fit.is_converged() ? exit_not_converged : 0;
+    return judgement_code(options, fit);
 }
 
 // ---------------------------------------------------------------- predict, summary, fmt
@@ -310,7 +319,7 @@ int run_predict(Options const& options) {
     } else {
         save_file(options.output, text);
     }
-    return 0;
+    return fit.is_degraded() ? exit_not_converged : 0;
 }
 
 int run_summary(Options const& options) {
@@ -318,11 +327,12 @@ int run_summary(Options const& options) {
     if (options.format == Format::Json) {
         Json json = Json::parse(fit.json());
         json["interrupted"] = fit.is_interrupted();
+        json["degraded"] = fit.is_degraded();
         put(dump(json));
     } else {
         put(fit.table(options.raw) + "\n" + fit.verdict() + notes_of(fit));
     }
-    return options.strict && !fit.is_converged() ? exit_not_converged : 0;
+    return judgement_code(options, fit);
 }
 
 int run_fmt(Options const& options) {

@@ -13,6 +13,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "incidents.hpp"
+
 namespace bam::cli {
 namespace {
 
@@ -90,6 +92,7 @@ void EventStream::show(Progress const& progress) {
                   .dump());
         return;
     }
+    if (progress.incident) return tell(*progress.incident);
     if (progress.is_response) return;
     Lane& lane = lanes_[progress.chain - 1];
     std::size_t const stride = std::max<std::size_t>(1, progress.total / reports);
@@ -110,6 +113,12 @@ void EventStream::show(Progress const& progress) {
     json.update({{"seconds_per_iteration", pace}, {"memory", bytes(memory)}, {"memory_growth", bytes(memory - first_memory_)}});
     write(json.dump());
     watch(progress, pace, first_pace, memory - first_memory_);
+}
+
+void EventStream::tell(Incident const& incident) {
+    Json json{{"event", "incident"}, {"seconds", seconds()}};
+    json.update(to_json(std::vector{incident}).front());
+    write(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void EventStream::watch(Progress const& progress, double pace, double first_pace, double growth) {
@@ -144,6 +153,8 @@ void EventStream::end(Fit const& fit) {
                 {"draws", fit.num_draws()},
                 {"converged", fit.is_converged()},
                 {"interrupted", fit.is_interrupted()},
+                {"degraded", fit.is_degraded()},
+                {"recovery", fit.recovery()},
                 {"rhat", number(rhat > 0 ? rhat : std::nan(""))},
                 {"ess", number(ess)},
                 {"memory", bytes(resident_memory())},

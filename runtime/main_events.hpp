@@ -33,6 +33,7 @@ class EventStream {
         double first_pace[2] = {0, 0};  ///< seconds of an iteration at first, of sampling and of warmup
     };
     void write(std::string const& line);
+    void tell(Incident const& incident);
     void watch(Progress const& progress, double pace, double first_pace, double memory);
     double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
 

@@ -59,7 +59,7 @@ int run_diagnose(Options const& options) {
             "outputs "
             "are as predicted\n";
     put(options.format == Format::Json ? dump(json) : answers.empty() ? text : answers);
-    return 0;
+    return fit.is_degraded() ? exit_not_converged : 0;
 }
 
 int run_score(Options const& options) {

@@ -441,8 +441,8 @@ std::string overview_help() {
     for (Verb const& verb : verbs()) text += fmt::format("  {:<10}{}\n", verb.name, verb.summary);
     return text +
            "\nResults go to standard output, progress and warnings to standard error. Exit codes: 0 done, 1 model error,\n"
-           "2 not converged (--strict), 64 usage, 65 data error, 66 no such input, 70 internal error, 73 and 74 output\n"
-           "that cannot be written, 130 interrupted.\n";
+           "2 not converged (--strict) or degraded (a mode in place of draws), 64 usage, 65 data error, 66 no such input,\n"
+           "70 internal error, 73 and 74 output that cannot be written, 130 interrupted.\n";
 }
 
 Options read_options(std::vector<std::string> const& arguments) {

@@ -21,7 +21,8 @@ class MarkovSampler : public BlockSampler {
           factors_(context.factors),
           values_(context.state.values[context.block.variable]),
           priors_(context.plan, context.block, context.inputs, context.factors),
-          relaxation_(context.relaxation) {
+          relaxation_(context.relaxation),
+          place_(index_of(context)) {
         for (Equations const& equations : block_.equations)
             runners_.push_back(std::make_unique<PassRunner>(equations.pass, context.inputs));
         std::size_t most = 1;
@@ -101,6 +102,7 @@ class MarkovSampler : public BlockSampler {
             Matrix D = diagonal(i, d);
             Vector v = linear(i, d);
             priors_.add_to(components, i, D, v);
+            raise_diagonal(D);
             for (Eigen::Index k = 0; k < d; ++k) note_curvature(components[static_cast<std::size_t>(k)] * size_ + i, D(k, k));
             if (t > first) {
                 Matrix B = coupling(i, d);
@@ -111,8 +113,9 @@ class MarkovSampler : public BlockSampler {
             }
             Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> const factor(D);
             if (factor.info() != Eigen::Success) {
-                throw NumericalTrouble("the full conditional of " + variable_.name +
-                                       " has no finite variance; give its first step a proper prior");
+                throw NumericalTrouble(
+                    "the full conditional of " + variable_.name + " has no finite variance; give its first step a proper prior", place_,
+                    !v.allFinite() || priors_.determines(components, index(lane, first)));
             }
             D.triangularView<Eigen::Lower>().solveInPlace(v);
         }
@@ -149,6 +152,7 @@ class MarkovSampler : public BlockSampler {
     std::vector<double>& values_;
     Priors priors_;
     Relaxation relaxation_;
+    std::size_t place_;  ///< of the block in the plan
     std::vector<std::unique_ptr<PassRunner>> runners_;
     std::vector<double> diagonal_;  ///< D, then L in its lower triangle: [index][d, d]
     std::vector<double> coupling_;  ///< E, then B: [index][d, d]

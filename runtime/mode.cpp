@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "incidents.hpp"
 #include "scale_family.hpp"
 #include "words.hpp"
 
@@ -77,16 +78,18 @@ std::vector<std::string> find_unbounded(Layout const& layout) {
     return names;
 }
 
-std::string to_json(Mode const& mode, std::string_view run) {
+std::string to_json(Mode const& mode, std::string_view run, std::vector<Incident> const& incidents) {
     Json sds = Json::array();
     for (double const sd : mode.sds) sds.push_back(number(sd));
-    return dump({{"run", run},
-                 {"starts", starts_json(mode)},
+    Json json{{"run", run}};
+    json.update(mark_json(incidents));
+    json.update({{"starts", starts_json(mode)},
                  {"chosen", mode.chosen + 1},
                  {"seconds", mode.seconds},
                  {"unbounded", mode.unbounded},
                  {"at_ends", mode.at_ends},
                  {"conditional_sd", std::move(sds)}});
+    return dump(json);
 }
 
 std::optional<Mode> read_mode(std::string_view text, std::string_view run, std::uint32_t source, Diagnostics& diagnostics) {
@@ -189,7 +192,9 @@ std::string mode_json(std::vector<SummaryRow> const& rows, Mode const& mode, Ver
                            {"conditional_sd", number(sd_of(mode, i))},
                            {"identified", rows[i].column.is_identified},
                            {"shown", rows[i].column.is_shown}});
-    Json const about{{"converged", verdict.is_converged}, {"sentences", verdict.sentences}, {"advice", verdict.advice}};
+    Json about{{"converged", verdict.is_converged}};
+    about.update(mark_json(verdict.incidents));
+    about.update({{"sentences", verdict.sentences}, {"advice", verdict.advice}, {"incidents", to_json(verdict.incidents)}});
     return dump({{"verdict", about}, {"starts", starts_json(mode)}, {"chosen", mode.chosen + 1}, {"summary", std::move(summary)}});
 }
 

@@ -424,11 +424,12 @@ PosteriorPriors Fit::as_priors(std::string const& set) const {
     if (!is_name(set))
         refuse(519, fmt::format("`{}` is no name of a prior set", set),
                "a name has letters, digits and `_`, and begins with none of the digits");
+    refuse_degraded(parts_->config);
     if (parts_->mode) refuse(517, "a mode has no spread, and so no posterior to be a prior", "fit again without `--backend map`");
     auto const program = parts_->program ? parts_->program : program_of(parts_->config);
     for (PriorList::Set const& other : program->compiled.priors().sets)
         if (other.name == set) refuse(519, fmt::format("the model has a prior set `{}` already", set), "choose another name");
-    std::string const verdict = parts_->verdict.is_converged || parts_->verdict.sentences.empty() ? "" : parts_->verdict.sentences.front();
+    std::string const verdict = doubt_of(parts_->verdict);
     Diagnostics diagnostics;
     std::string text;
     for (bool const has_rows : {true, false}) {

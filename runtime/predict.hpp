@@ -27,6 +27,8 @@ class Predictor {
 
     Predictor(Problem const& problem, std::size_t chains, std::size_t draws, std::uint64_t seed);
 
+    /// The draws of a chain count no more.
+    void leave_out(std::size_t chain) { filled_[chain] = 0; }
     /// One row per cell of the table and output, in the table's order. Adds to `notes` what a reader must know.
     /// `exact`: takes the place of the means and sds of the draws where the way to the table's unit is a straight line.
     std::vector<Prediction> summarize(std::vector<std::string>& notes, PredictiveMoments const* exact = nullptr) const;

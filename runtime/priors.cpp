@@ -100,6 +100,15 @@ void Priors::add_to(std::vector<std::uint32_t> const& components, std::size_t in
     }
 }
 
+bool Priors::determines(std::vector<std::uint32_t> const& components, std::size_t index) const {
+    return std::all_of(components.begin(), components.end(), [&](std::uint32_t component) {
+        auto const is_full = [&](Source const& source) {
+            return !source.full.empty() && factors_.mask(source.factor, component, index) != 0;
+        };
+        return precision_[component * size_ + index] != 0 || std::any_of(sources_.begin(), sources_.end(), is_full);
+    });
+}
+
 void Priors::multiply(std::vector<double> const& x, std::vector<double>& out) const {
     for (std::size_t i = 0; i < precision_.size(); ++i) out[i] = precision_[i] * x[i];
     for (Source const& source : sources_) {

@@ -24,6 +24,9 @@ class Priors {
     /// Adds the prior of `components` at one index of the extent to a system of that order. precision [d, d] lower triangle, linear [d].
     void add_to(std::vector<std::uint32_t> const& components, std::size_t index, Eigen::Ref<Eigen::MatrixXd> precision,
                 Eigen::Ref<Eigen::VectorXd> linear) const;
+    /// Whether the prior alone has a finite variance at these components and this index: then a precision that does not factor is a matter
+    /// of rounding, or of numbers that are not finite.
+    bool determines(std::vector<std::uint32_t> const& components, std::size_t index) const;
     /// precision * x over all entries, [component][extent]; both of that size.
     void multiply(std::vector<double> const& x, std::vector<double>& out) const;
 

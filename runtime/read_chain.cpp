@@ -137,7 +137,7 @@ void ChainReader::read_setting() {
     std::string_view const own = key.substr(our_prefix.size());
     if (own == chain_format::start)
         file_.chain.start = value;
-    else
+    else if (own != chain_format::incident)  // config.json has them all
         file_.config.more.emplace_back(own, value);
 }
 
@@ -308,7 +308,10 @@ std::optional<Run> join_chains(std::vector<ChainFile> files, Diagnostics& diagno
     }
     if (has_failed) return std::nullopt;
     run.columns = std::move(files.front().columns);
-    for (ChainFile& file : files) run.chains.push_back(std::move(file.chain));
+    for (ChainFile& file : files) {
+        file.chain.number = file.config.chain;
+        run.chains.push_back(std::move(file.chain));
+    }
     return run;
 }
 

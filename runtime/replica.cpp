@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ancestral.hpp"
+#include "faults.hpp"
 #include "scales.hpp"
 #include "truncated_normal.hpp"
 
@@ -53,7 +54,8 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
       options_(options),
       state_(make_state(problem.plan.layout, problem.bound.grid)),
       factors_(problem.plan, problem.bound, state_, problem.masks, problem.weighted),
-      exact_fit_(problem, factors_) {
+      exact_fit_(problem, factors_),
+      faults_(injected_faults) {
     Plan const& plan = problem.plan;
     auto find_block = [&](std::uint32_t variable) {
         auto const it =
@@ -158,11 +160,31 @@ void Replica::start_from_prior(std::uint64_t start) {
     }
 }
 
+bool Replica::is_poisoned() const {
+    constexpr double most = 1e290;
+    auto const is_large = [&](double value) { return !(std::abs(value) < most); };
+    for (auto const* arrays : {&state_.values, &state_.auxiliaries})
+        for (std::vector<double> const& values : *arrays)
+            if (std::any_of(values.begin(), values.end(), is_large)) return true;
+    for (ScaleLayout const& scale : problem_.plan.layout.scales) {
+        for (ScaleUse const& use : scale.uses) {
+            std::vector<double> const& squares = factors_.squares(use);
+            if (std::any_of(squares.begin(), squares.end(), is_large)) return true;
+        }
+    }
+    return false;
+}
+
 void Replica::sweep(std::uint64_t index) {
     std::uint64_t unit = 0;
     for (std::size_t b = 0; b < samplers_.size(); ++b) {
         Stream stream(seed_, chain_, index, unit++);
-        if (!problem_.plan.blocks[b].is_drawn_with_block) samplers_[b]->draw_with_choices(stream);
+        BlockPlan const& block = problem_.plan.blocks[b];
+        if (block.is_drawn_with_block) continue;
+        if (faults_ == nullptr) [[likely]]
+            samplers_[b]->draw_with_choices(stream);
+        else
+            draw_with_faults(*faults_, chain_, index, b, *samplers_[b], state_.values[block.variable], stream);
     }
     for (auto& augmentation : augmentations_) {
         Stream stream(seed_, chain_, index, unit++);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ struct Problem {
     std::vector<std::vector<bool>>
         augmented;  ///< per lagged output of the plan: [component][cell], true where its missing cells are drawn; empty if none are missing
 };
+
+struct Fault;
 
 struct SweepOptions {
     bool draws_rows = false;   ///< Gaussian blocks a row at a time
@@ -60,6 +63,10 @@ class Replica {
     /// Every block, every scale and every orbit once. `index` names the random numbers: the same index from the same state gives the same
     /// bits. Throws NumericalTrouble and ExactFit.
     void sweep(std::uint64_t index);
+    /// Whether the state, or what scales see of it, has become infinite or no number, or nearly so.
+    bool is_poisoned() const;
+    /// BlockSampler::scale_diagonal of one block of the plan.
+    void scale_diagonal(std::size_t block, double factor) { samplers_[block]->scale_diagonal(factor); }
 
     /// Every block, missing output, orbit and scale once, each to the highest point of its conditional density: a sweep with every draw
     /// replaced by a mode. Throws std::logic_error if the log joint falls by more than rounding can explain.
@@ -119,6 +126,7 @@ class Replica {
     std::vector<std::unique_ptr<OrbitMoves>> orbits_;      ///< per orbit of the plan; null where it is not moved
     std::vector<std::unique_ptr<Augmentation>> augmentations_;
     ExactFitWatch exact_fit_;
+    std::deque<Fault>* faults_;  ///< of tests; null
     double log_joint_ = 0;
     double log_likelihood_ = 0;
     std::vector<std::vector<double>> scale_starts_;  ///< of an ascent: per variable, the scales at its first pass; else empty

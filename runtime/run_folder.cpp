@@ -40,11 +40,15 @@ constexpr char const* factors_name = "variational.csv";
 constexpr char const* climb_name = "vi.json";
 constexpr char const* exchange_name = "exchange.json";
 
-std::string chain_name(std::size_t number) { return fmt::format("chain_{}.csv", number); }
+constexpr std::string_view chain_before = "chain_";
+constexpr std::string_view dropped_before = "dropped_";  // of chains that readers of `chain_*.csv` must not find
+
+std::string chain_name(std::size_t number) { return fmt::format("{}{}.csv", chain_before, number); }
+std::string dropped_name(std::size_t number) { return fmt::format("{}{}.csv", dropped_before, number); }
 
 /// The number of a chain's file; nothing for other names.
-std::optional<std::size_t> chain_number(std::string const& name) {
-    constexpr std::string_view before = "chain_", after = ".csv";
+std::optional<std::size_t> chain_number(std::string const& name, std::string_view before = chain_before) {
+    constexpr std::string_view after = ".csv";
     if (!name.starts_with(before) || !name.ends_with(after) || name.size() <= before.size() + after.size()) return std::nullopt;
     std::string const digits = name.substr(before.size(), name.size() - before.size() - after.size());
     bool const is_number = digits.size() < 9 && std::all_of(digits.begin(), digits.end(), [](char c) { return '0' <= c && c <= '9'; });
@@ -53,7 +57,8 @@ std::optional<std::size_t> chain_number(std::string const& name) {
 
 bool is_ours(std::string const& name) {
     return name == "config.json" || name == "summary.csv" || name == "predictions.csv" || name == mode_name || name == map_name ||
-           name == factors_name || name == climb_name || name == exchange_name || chain_number(name) || name.starts_with(".bam-");
+           name == factors_name || name == climb_name || name == exchange_name || chain_number(name) ||
+           chain_number(name, dropped_before) || name.starts_with(".bam-");
 }
 
 std::vector<std::string> names_in(fs::path const& folder) {
@@ -91,6 +96,9 @@ ChainConfig chain_config(RunConfig const& config, std::size_t number) {
                   {"data_hash", config.data_hash},
                   {"priors", fmt::format("{}", fmt::join(config.priors, ","))},
                   {run_key, config.run_hash()}};
+    Mark const mark = mark_of(config.incidents);
+    if (mark != Mark::None) chain.more.insert(chain.more.end() - 1, {"recovery", word(mark)});
+    if (mark == Mark::Degraded) chain.more.insert(chain.more.end() - 1, {"degraded", "true"});
     if (chain.method == ChainMethod::Sample)
         chain.more.insert(chain.more.end() - 1,
                           {{"sweeps", std::to_string(options.sweeps)}, {"relax", fmt::format("{}", options.relax.value_or(0))}});
@@ -160,6 +168,8 @@ void check_run_folder(fs::path const& folder, bool force) {
 Report write_run(Fit::Parts const& parts, fs::path const& folder, bool force) {
     check_run_folder(folder, force);
     Diagnostics diagnostics;
+    std::vector<Incident> const& incidents = parts.config.incidents;
+    Mark const mark = mark_of(incidents);
     with_file_errors([&] {
         fs::create_directories(folder);
         std::set<std::string> written{"config.json", "summary.csv", "predictions.csv"};
@@ -172,23 +182,29 @@ Report write_run(Fit::Parts const& parts, fs::path const& folder, bool force) {
                 if (auto warning = find_misleading_name(folder / name, config)) diagnostics.push_back(std::move(*warning));
             written.insert(name);
         }
+        for (Chain const& chain : parts.dropped) {
+            RunConfig asked = parts.config;  // a mode may stand in for the draws
+            asked.options = parts.asked;
+            write_chain_csv(folder / dropped_name(chain.number), chain_config(asked, chain.number), parts.run.columns, chain);
+            written.insert(dropped_name(chain.number));
+        }
         if (parts.mode) {
-            write_file(folder / map_name, to_json(*parts.mode, parts.config.run_hash()));
+            write_file(folder / map_name, to_json(*parts.mode, parts.config.run_hash(), incidents));
             written.insert(map_name);
-            write_mode_csv(folder / "summary.csv", parts.rows, parts.mode->sds);
+            write_mode_csv(folder / "summary.csv", parts.rows, parts.mode->sds, mark);
         } else if (parts.climb) {
             write_file(folder / climb_name, to_json(*parts.climb, parts.factors, parts.config.run_hash()));
             written.insert(climb_name);
             write_summary_csv(folder / "summary.csv", parts.rows, parts.climb->sds);
         } else {
-            write_summary_csv(folder / "summary.csv", parts.rows);
+            write_summary_csv(folder / "summary.csv", parts.rows, {}, mark);
         }
         if (parts.run.exchange) {
-            write_file(folder / exchange_name, to_json(*parts.run.exchange, parts.config.run_hash()));
+            write_file(folder / exchange_name, to_json(*parts.run.exchange, parts.config.run_hash(), incidents));
             written.insert(exchange_name);
         }
         if (parts.program)
-            write_predictions_csv(folder / "predictions.csv", *parts.program->compiled.layout(diagnostics), parts.run.predictions);
+            write_predictions_csv(folder / "predictions.csv", *parts.program->compiled.layout(diagnostics), parts.run.predictions, mark);
         for (std::string const& name : names_in(folder))
             if (is_ours(name) && !written.contains(name)) fs::remove(folder / name);  // of the run that was here before
         write_file(folder / "config.json", to_json(parts.config));                    // the last: with it the folder is a run
@@ -227,8 +243,9 @@ std::optional<std::vector<PredictedCell>> read_predictions(std::string_view text
     if (!reader.next(fields)) return std::nullopt;
     constexpr std::size_t after_keys = 7;  // output, observed, mean, sd, q5, q50, q95
     std::size_t const width = fields.size();
-    if (width < after_keys || width > after_keys + 2) return std::nullopt;
-    std::size_t const keys = width - after_keys;
+    std::size_t const marks = mark_of(config.incidents) == Mark::None ? 0 : 1;  // the column `recovery`
+    if (width < after_keys + marks || width > after_keys + marks + 2) return std::nullopt;
+    std::size_t const keys = width - after_keys - marks;
     bool const is_series = config.sequences.size() == 1 && config.sequences.front().label == "1";
     std::vector<PredictedCell> cells;
     while (reader.next(fields)) {
@@ -297,12 +314,15 @@ std::shared_ptr<Fit::Parts const> read_run(fs::path const& folder) {
         parts->climb = read_climb((*sources)[climb].text, config->run_hash(), climb, diagnostics);
         throw_if_error(sources, diagnostics);
     }
-    std::size_t const expected = config->is_interrupted || one_name != nullptr ? 1 : config->options.chains;
+    auto const dropped = static_cast<std::size_t>(
+        std::count_if(config->incidents.begin(), config->incidents.end(), [](Incident const& one) { return one.remedy == Remedy::Drop; }));
+    std::size_t const expected =
+        config->is_interrupted || one_name != nullptr ? 1 : config->options.chains - std::min(dropped, config->options.chains);
     if (one_name != nullptr && files.empty())
         refuse(531, fmt::format("`{}` has no {}", folder.string(), one_name), {"fit again"}, exit_no_input);
     if (files.size() < expected)
-        refuse(531, fmt::format("`{}` has {} of the {} chains of its run", folder.string(), files.size(), config->options.chains),
-               {"fit again"}, exit_no_input);
+        refuse(531, fmt::format("`{}` has {} of the {} chains of its run", folder.string(), files.size(), expected), {"fit again"},
+               exit_no_input);
     std::sort(files.begin(), files.end(), [](ChainFile const& a, ChainFile const& b) { return a.config.chain < b.config.chain; });
     for (ChainFile const& file : files) parts->chain_numbers.push_back(file.config.chain);
     auto run = join_chains(std::move(files), diagnostics);

@@ -13,6 +13,13 @@
 namespace bam {
 
 RunningCheck check_draws(Run const& run) {
+    if (std::any_of(run.chains.begin(), run.chains.end(), [](Chain const& chain) { return chain.is_dropped; })) {
+        Run rest;
+        rest.columns = run.columns;
+        for (Chain const& chain : run.chains)
+            if (!chain.is_dropped) rest.chains.push_back(chain);
+        return check_draws(rest);
+    }
     RunningCheck check{common_draws(run), 0, std::numeric_limits<double>::infinity()};
     for (SummaryRow const& row : summarize(run)) {
         if (row.condition == Condition::Fixed || !row.column.is_identified || row.is_nearly_certain) continue;

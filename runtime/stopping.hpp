@@ -15,6 +15,7 @@ struct RunningCheck {
     double rhat = 0;        ///< NaN where some has none: no condition holds then
     double ess = 0;         ///< the lower one of bulk and tail; NaN where some has none
 };
+/// Without chains that were dropped.
 RunningCheck check_draws(Run const& run);
 
 /// Conditions that do not hold, as they were given.

@@ -83,9 +83,17 @@ struct Verdict {
     std::size_t best_chain = 0;          ///< from 1; by mean log joint
     std::vector<std::string> sentences;  ///< all of that in words; the first is the verdict
     std::vector<std::string> advice;     ///< what to do next
+    std::vector<Incident> incidents;     ///< numerical trouble that was met
 };
 
 Verdict judge(std::vector<SummaryRow> const& rows, Run const& run, RunLength const& length);
+
+/// Says what numerical trouble the run met. One that lost a chain, or all of them, has not converged, whatever the rest of it says, and
+/// that comes first.
+void add_incidents(Verdict& verdict, std::vector<Incident> const& incidents);
+
+/// Why not to take the draws as they are: the verdict if it is that they have not converged, and numerical trouble; "" if there is nothing.
+std::string doubt_of(Verdict const& verdict);
 
 /// "verdict: " and its sentences, a line each; advice as lines of "next: ".
 std::string to_text(Verdict const& verdict);

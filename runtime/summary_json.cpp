@@ -3,6 +3,7 @@
 
 #include "exchange_json.hpp"
 #include "fit.hpp"
+#include "incidents.hpp"
 #include "summary.hpp"
 
 namespace bam {
@@ -40,23 +41,26 @@ Json to_json(Verdict const& verdict) {
     Json worse = Json::array();
     for (WorseChain const& chain : verdict.worse_chains)
         worse.push_back({{"chain", chain.chain}, {"log_joint_gap", number(chain.gap)}, {"climbing", chain.is_climbing}});
-    return {{"converged", verdict.is_converged},
-            {"chains", verdict.chains},
-            {"draws", verdict.draws},
-            {"judged", verdict.judged},
-            {"rhat_above_threshold", verdict.rhat_count},
-            {"ess_below_threshold", verdict.ess_count},
-            {"worst_rhat", to_json(verdict.rhat)},
-            {"worst_ess", to_json(verdict.ess)},
-            {"fixed", verdict.fixed},
-            {"stuck", verdict.stuck},
-            {"not_finite", verdict.not_finite},
-            {"unidentified", verdict.unidentified},
-            {"unidentified_worst_rhat", to_json(verdict.unidentified_rhat)},
-            {"best_chain", verdict.best_chain},
-            {"worse_chains", std::move(worse)},
-            {"sentences", verdict.sentences},
-            {"advice", verdict.advice}};
+    Json json{{"converged", verdict.is_converged}};
+    json.update(mark_json(verdict.incidents));
+    json.update({{"chains", verdict.chains},
+                 {"draws", verdict.draws},
+                 {"judged", verdict.judged},
+                 {"rhat_above_threshold", verdict.rhat_count},
+                 {"ess_below_threshold", verdict.ess_count},
+                 {"worst_rhat", to_json(verdict.rhat)},
+                 {"worst_ess", to_json(verdict.ess)},
+                 {"fixed", verdict.fixed},
+                 {"stuck", verdict.stuck},
+                 {"not_finite", verdict.not_finite},
+                 {"unidentified", verdict.unidentified},
+                 {"unidentified_worst_rhat", to_json(verdict.unidentified_rhat)},
+                 {"best_chain", verdict.best_chain},
+                 {"worse_chains", std::move(worse)},
+                 {"sentences", verdict.sentences},
+                 {"advice", verdict.advice},
+                 {"incidents", to_json(verdict.incidents)}});
+    return json;
 }
 
 }  // namespace
@@ -74,7 +78,8 @@ std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& ver
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-std::string predictions_json(std::vector<PredictedCell> const& cells, std::vector<std::string> const& notes) {
+std::string predictions_json(std::vector<PredictedCell> const& cells, std::vector<std::string> const& notes,
+                             std::vector<Incident> const& incidents) {
     Json predictions = Json::array();
     for (PredictedCell const& cell : cells)
         predictions.push_back({{"sequence", cell.sequence},
@@ -86,7 +91,9 @@ std::string predictions_json(std::vector<PredictedCell> const& cells, std::vecto
                                {"q5", number(cell.q5)},
                                {"q50", number(cell.q50)},
                                {"q95", number(cell.q95)}});
-    return Json{{"predictions", std::move(predictions)}, {"notes", notes}}.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+    Json json{{"predictions", std::move(predictions)}, {"notes", notes}};
+    json.update(mark_json(incidents));
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace bam

@@ -7,6 +7,8 @@
 //     precision of θ[t] = prior + T' S T,     linear = prior + T' (r - S base)
 // summed over sequences if they share θ[t]. O(cells * states^2), memory O(cells * states^2).
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "block_sampler.hpp"
 #include "kernels.hpp"
@@ -27,7 +29,8 @@ class SweepSampler : public BlockSampler {
           priors_(context.plan, context.block, context.inputs, context.factors),
           runner_(plan_.pass, context.inputs, {}, has_scan(plan_.pass)),
           components_(context.block.groups.front()),
-          relaxation_(context.relaxation) {
+          relaxation_(context.relaxation),
+          index_(index_of(context)) {
         std::size_t const states = plan_.states.size();
         for (std::size_t i = 0; i < states; ++i) {
             for (std::size_t j = 0; j <= i; ++j) {
@@ -284,6 +287,7 @@ class SweepSampler : public BlockSampler {
         }
         for (Eigen::Index a = 0; a < d; ++a, sums += width) vector_(a) = *sums;
         priors_.add_to(components_, index, precision_, vector_);
+        raise_diagonal(precision_);
         for (Eigen::Index a = 0; a < d; ++a)
             note_curvature(components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index, precision_(a, a));
         for (Eigen::Index a = 0; a < d; ++a)
@@ -293,7 +297,9 @@ class SweepSampler : public BlockSampler {
         bool const is_drawn = is_truncated ? draw_truncated(precision_(0, 0), vector_(0), intervals_[first], normals)
                                            : draw_normal(precision_, vector_, present_, relaxation_, normals);
         if (!is_drawn) {
-            throw NumericalTrouble("the full conditional of " + variable_.name + " has no finite variance; give it a proper prior");
+            double const total = std::accumulate(lane_sums_.begin(), lane_sums_.end(), 0.0);  // the factor stands in the precision
+            throw NumericalTrouble("the full conditional of " + variable_.name + " has no finite variance; give it a proper prior", index_,
+                                   !std::isfinite(total) || priors_.determines(components_, index));
         }
         for (Eigen::Index a = 0; a < d; ++a)
             values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index] = vector_(a);
@@ -309,6 +315,7 @@ class SweepSampler : public BlockSampler {
     PassRunner runner_;
     std::vector<std::uint32_t> components_;
     Relaxation relaxation_;
+    std::size_t index_;  ///< of the block in the plan
     std::vector<Pair> pairs_;
     std::size_t d_ = 0;
     std::vector<double> information_;                       ///< S: [pair][cell]

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <span>
 
+#include "incidents.hpp"
 #include "summary.hpp"
 #include "words.hpp"
 
@@ -64,6 +65,8 @@ class Judge {
         return std::any_of(rows_.begin(), rows_.end(), [](SummaryRow const& row) { return row.column.choice > 0; });
     }
     void say(std::string sentence) { verdict_.sentences.push_back(std::move(sentence)); }
+    /// A chain by its number in the run, of which others may be missing.
+    std::size_t number_of(std::size_t chain) const { return run_.chains[chain].number > 0 ? run_.chains[chain].number : chain + 1; }
     std::span<double const> log_joint(std::size_t chain) const {
         return std::span<double const>(run_.chains[chain].log_joint).last(verdict_.draws);
     }
@@ -106,14 +109,14 @@ void Judge::compare_chains() {
     std::vector<Moments> of;
     for (std::size_t chain = 0; chain < verdict_.chains; ++chain) of.push_back(moments(log_joint(chain)));
     auto const best = std::max_element(of.begin(), of.end(), [](Moments const& a, Moments const& b) { return a.mean < b.mean; });
-    verdict_.best_chain = static_cast<std::size_t>(best - of.begin()) + 1;
+    verdict_.best_chain = number_of(static_cast<std::size_t>(best - of.begin()));
     for (std::size_t chain = 0; chain < of.size(); ++chain) {
         double const gap = best->mean - of[chain].mean;
         if (!(gap > least_gap) || gap < least_gap_in_sd * best->sd) continue;
         auto const draws = log_joint(chain);
         Moments const early = moments(draws.first(draws.size() / 2));
         Moments const late = moments(draws.last(draws.size() / 2));
-        verdict_.worse_chains.push_back({chain + 1, gap, late.mean - early.mean > std::max(late.sd, 1.0)});
+        verdict_.worse_chains.push_back({number_of(chain), gap, late.mean - early.mean > std::max(late.sd, 1.0)});
     }
 }
 
@@ -167,7 +170,7 @@ void Judge::say_chains() {
     }
     std::vector<std::string> interrupted;
     for (std::size_t chain = 0; chain < v.chains; ++chain)
-        if (run_.chains[chain].is_interrupted) interrupted.push_back(std::to_string(chain + 1));
+        if (run_.chains[chain].is_interrupted) interrupted.push_back(std::to_string(number_of(chain)));
     if (!interrupted.empty())
         say(fmt::format("Interrupted: chain {}. The last {} of each chain are used.", fmt::format("{}", fmt::join(interrupted, ", ")),
                         counted(v.draws, "draw")));
@@ -219,6 +222,25 @@ void Judge::advise() {
 }  // namespace
 
 Verdict judge(std::vector<SummaryRow> const& rows, Run const& run, RunLength const& length) { return Judge(rows, run, length).run(); }
+
+void add_incidents(Verdict& verdict, std::vector<Incident> const& incidents) {
+    verdict.incidents = incidents;
+    std::vector<std::string> sentences = sentences_of(incidents);
+    bool const comes_first = mark_of(incidents) >= Mark::Drop;
+    if (comes_first) {
+        verdict.is_converged = false;
+        verdict.sentences.insert(verdict.sentences.begin(), sentences.front());
+    }
+    verdict.sentences.insert(verdict.sentences.end(), sentences.begin() + (comes_first ? 1 : 0), sentences.end());
+    for (std::string& line : advice_of(incidents)) verdict.advice.push_back(std::move(line));
+}
+
+std::string doubt_of(Verdict const& verdict) {
+    std::vector<std::string> doubts = sentences_of(verdict.incidents);
+    if (!verdict.is_converged && !verdict.sentences.empty() && (doubts.empty() || doubts.front() != verdict.sentences.front()))
+        doubts.insert(doubts.begin(), verdict.sentences.front());
+    return fmt::format("{}", fmt::join(doubts, " "));
+}
 
 std::string to_text(Verdict const& verdict) {
     std::string text;

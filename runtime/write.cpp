@@ -109,13 +109,17 @@ void append_number(fmt::memory_buffer& out, double value, int sig_figs) {
     }
 }
 
+/// Of a column of its own, which runs without a mark do not have.
+std::string heading_of(Mark mark) { return mark == Mark::None ? "\n" : ",recovery\n"; }
+std::string end_of_row(Mark mark) { return mark == Mark::None ? "\n" : fmt::format(",{}\n", word(mark)); }
+
 void check_shape(ChainConfig const& config, std::vector<DrawColumn> const& columns, Chain const& chain) {
     std::size_t const draws = chain.log_joint.size();
     if (chain.log_likelihood.size() != draws || chain.values.size() != draws * columns.size())
         throw std::logic_error("the draws of a chain do not have the shape of their columns");
     if (config.method == ChainMethod::Variational && (chain.means.size() != columns.size() || chain.log_factors.size() != draws))
         throw std::logic_error("the factors of a chain do not have the shape of their columns");
-    if (!chain.is_interrupted && draws != chain_format::rows(config))
+    if (!chain.is_interrupted && !chain.is_dropped && draws != chain_format::rows(config))
         throw std::logic_error("a chain has another number of draws than was asked for");
     for (DrawColumn const& column : columns)
         if (column.name.ends_with("__") || column.name == chain_format::log_joint || column.name == chain_format::log_likelihood)
@@ -173,8 +177,12 @@ void write_chain_csv(std::filesystem::path const& path, ChainConfig const& confi
                      Chain const& chain) {
     check_shape(config, columns, chain);
     AtomicFile file(path);
-    file.write(header_text(path, config, chain.is_interrupted ? chain.log_joint.size() * config.thin : config.num_samples));
+    file.write(
+        header_text(path, config, chain.is_interrupted || chain.is_dropped ? chain.log_joint.size() * config.thin : config.num_samples));
     if (!chain.start.empty()) file.write(fmt::format("# {}{} = {}\n", chain_format::our_prefix, chain_format::start, flat(chain.start)));
+    for (Incident const& incident : chain.incidents)
+        file.write(fmt::format("# {}{} = {}\n", chain_format::our_prefix, chain_format::incident, flat(to_line(incident))));
+    if (chain.is_dropped) file.write(fmt::format("# {}dropped = 1\n", chain_format::our_prefix));
     if (chain.is_interrupted) file.write(fmt::format("# {} = 1\n", chain_format::interrupted));
     file.write(chain_format::first_columns(config.method));
     for (DrawColumn const& column : columns) file.write(',' + csv_name(column));
@@ -211,9 +219,10 @@ std::optional<Diagnostic> find_misleading_name(std::filesystem::path const& path
     return std::nullopt;
 }
 
-void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& linear_response) {
+void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& linear_response,
+                       Mark mark) {
     std::string text = "variable,mean,median,sd,mad,q5,q95,rhat,ess_bulk,ess_tail,mcse_mean,mcse_sd";
-    text += linear_response.empty() ? "\n" : ",linear_response_sd\n";
+    text += (linear_response.empty() ? "" : ",linear_response_sd") + heading_of(mark);
     for (SummaryRow const& row : rows) {
         QuantitySummary const& q = row.quantity;
         text += csv_field(label_name(row.column));
@@ -223,25 +232,26 @@ void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow
             auto const k = static_cast<std::size_t>(&row - rows.data());
             text += ',' + number_or(k < linear_response.size() ? linear_response[k] : std::nan(""), "NA");
         }
-        text += '\n';
+        text += end_of_row(mark);
     }
     write_file(path, text);
 }
 
-void write_mode_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& sds) {
-    std::string text = "variable,value,conditional_sd\n";
+void write_mode_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& sds, Mark mark) {
+    std::string text = "variable,value,conditional_sd" + heading_of(mark);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         double const sd = i < sds.size() ? sds[i] : std::numeric_limits<double>::quiet_NaN();
-        text += csv_field(label_name(rows[i].column)) + ',' + number_or(rows[i].quantity.mean, "NA") + ',' + number_or(sd, "NA") + '\n';
+        text += csv_field(label_name(rows[i].column)) + ',' + number_or(rows[i].quantity.mean, "NA") + ',' + number_or(sd, "NA") +
+                end_of_row(mark);
     }
     write_file(path, text);
 }
 
-std::string predictions_csv(Layout const& layout, std::vector<Prediction> const& predictions) {
+std::string predictions_csv(Layout const& layout, std::vector<Prediction> const& predictions, Mark mark) {
     std::string text;
     if (layout.sequence) text += csv_field(layout.dims[*layout.sequence].name) + ',';
     if (layout.time) text += csv_field(layout.dims[*layout.time].name) + ',';
-    text += "output,observed,mean,sd,q5,q50,q95\n";
+    text += "output,observed,mean,sd,q5,q50,q95" + heading_of(mark);
     for (Prediction const& p : predictions) {
         if (layout.sequence) text += csv_field(p.sequence) + ',';
         if (layout.time) text += csv_field(p.time) + ',';
@@ -250,13 +260,13 @@ std::string predictions_csv(Layout const& layout, std::vector<Prediction> const&
         text += ',' + (std::isfinite(p.observed) ? fmt::format("{:.15g}", p.observed) : number_or(p.observed, ""));
         for (double const value : {p.mean, p.sd, p.q5, p.q50, p.q95})
             text += ',' + (std::isfinite(value) ? fmt::format("{:.8g}", value) : number_or(value, ""));
-        text += '\n';
+        text += end_of_row(mark);
     }
     return text;
 }
 
-void write_predictions_csv(std::filesystem::path const& path, Layout const& layout, std::vector<Prediction> const& predictions) {
-    write_file(path, predictions_csv(layout, predictions));
+void write_predictions_csv(std::filesystem::path const& path, Layout const& layout, std::vector<Prediction> const& predictions, Mark mark) {
+    write_file(path, predictions_csv(layout, predictions, mark));
 }
 
 }  // namespace bam

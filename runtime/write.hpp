@@ -12,6 +12,7 @@
 
 #include "bam/diagnostic.hpp"
 #include "draws.hpp"
+#include "incidents.hpp"
 #include "plan.hpp"
 
 namespace bam {
@@ -50,19 +51,23 @@ void write_chain_csv(std::filesystem::path const& path, ChainConfig const& confi
 /// BAM0550: rstan takes any comment with "thin" in it for the setting (rstan issue 978), and a name in the header has it.
 std::optional<Diagnostic> find_misleading_name(std::filesystem::path const& path, ChainConfig const& config);
 
+// Of a run with a mark, tables have a last column `recovery`, which says it in every row.
+
 /// variable, mean, median, sd, mad, q5, q95, rhat, ess_bulk, ess_tail, mcse_mean, mcse_sd: `posterior`'s names. NA where undefined. Throws
 /// FileError.
 void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows,
-                       std::vector<double> const& linear_response = {});
+                       std::vector<double> const& linear_response = {}, Mark mark = Mark::None);
 
 /// variable, value, conditional_sd (NA where undefined): of a run that looked for the mode. Throws FileError.
-void write_mode_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& sds);
+void write_mode_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& sds,
+                    Mark mark = Mark::None);
 
 /// Sequence and time under the names of their dims (if the model has them), output, observed, mean, sd, q5, q50, q95. Empty where missing.
-std::string predictions_csv(Layout const& layout, std::vector<Prediction> const& predictions);
+std::string predictions_csv(Layout const& layout, std::vector<Prediction> const& predictions, Mark mark = Mark::None);
 
 /// The same in a file. Throws FileError.
-void write_predictions_csv(std::filesystem::path const& path, Layout const& layout, std::vector<Prediction> const& predictions);
+void write_predictions_csv(std::filesystem::path const& path, Layout const& layout, std::vector<Prediction> const& predictions,
+                           Mark mark = Mark::None);
 
 /// A chain's file, read back. Draws have the bits that were written if sig_figs was 17.
 struct ChainFile {

@@ -29,19 +29,22 @@ void check_sweeps(std::filesystem::path const& model, std::string const& table, 
     Replica replica(study->problem, 1, 1, options);
     Recorder recorder(study->problem, replica.inputs());
     PredictionRecorder predictions(predictor, study->problem, replica.inputs(), 0);
+    Recovery recovery(replica);
     std::vector<double> row(recorder.columns().size());
     replica.start(0);
     for (std::size_t i = 0; i < 5; ++i) replica.sweep(i);
 
+    bool is_repaired = false;
     std::size_t const before = allocations;
     allow_eigen(false);
     for (std::size_t i = 0; i < draws; ++i) {
-        replica.sweep(5 + i);
+        is_repaired = recovery.sweep(5 + i) || is_repaired;
         recorder.record(replica.state(), row.data());
         predictions.record(i, replica.factors());
     }
     allow_eigen(true);
     CHECK(allocations == before);
+    CHECK(!is_repaired);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "bam/diagnostic.hpp"
+#include "bam/incident.hpp"
 
 namespace bam {
 
@@ -160,6 +161,7 @@ struct Progress {
     /// Of FitOptions::until, as all chains have been looked at: the worst of the identified quantities.
     bool is_check = false;
     double rhat = std::numeric_limits<double>::quiet_NaN(), ess = std::numeric_limits<double>::quiet_NaN();
+    std::optional<Incident> incident = std::nullopt;  ///< of `chain`, as it happens for the first time; there is no iteration then
 };
 /// Called from the threads of the chains, one at a time.
 using ProgressCallback = std::function<void(Progress const&)>;
@@ -274,9 +276,16 @@ class Fit {
     std::vector<std::vector<double>> draws(std::string_view name) const;
     /// Of the table that was fitted; as predictions.csv has them if the fit was opened from a folder, and empty if that is gone.
     std::vector<PredictedCell> const& predictions() const;
-    /// Whether to believe the draws; of Backend::Map and Backend::Variational, whether the ascent came to its end.
+    /// Whether to believe the draws; of Backend::Map and Backend::Variational, whether the ascent came to its end. Not of a run that lost a
+    /// chain, or that is degraded.
     bool is_converged() const;
     bool is_interrupted() const;
+    /// Draws were asked for and none could be had: a mode stands in their place, and options().backend is Backend::Map.
+    bool is_degraded() const;
+    /// Numerical trouble that was met, and how (docs/formats.md, Recovery). Empty of a run without any.
+    std::vector<Incident> const& incidents() const;
+    /// What of it readers of the numbers must know: "none", "rebuild", "warmup", "jitter", "restart", "drop" or "degraded", the gravest.
+    std::string recovery() const;
     /// Draws of each chain that the summary uses.
     std::size_t num_draws() const;
 
@@ -294,10 +303,10 @@ class Fit {
     /// Verdict and summary.
     std::string json() const;
 
-    /// Writes chain_1.csv (Stan's format), ..., exchange.json where replicas exchanged, of Backend::Map mode.csv and map.json, of
-    /// Backend::Variational variational.csv and vi.json, and summary.csv, predictions.csv, config.json; each is there whole or not at all,
-    /// and a folder without its config.json is no run. The files of an earlier run are replaced; into a folder with other files it writes
-    /// only with `force`. Returns warnings.
+    /// Writes chain_1.csv (Stan's format), ..., dropped_1.csv of a chain that was dropped, exchange.json where replicas exchanged, of
+    /// Backend::Map mode.csv and map.json, of Backend::Variational variational.csv and vi.json, and summary.csv, predictions.csv,
+    /// config.json; each is there whole or not at all, and a folder without its config.json is no run. The files of an earlier run are
+    /// replaced; into a folder with other files it writes only with `force`. Returns warnings.
     Report write(std::filesystem::path const& folder, bool force = false) const;
     /// Throws Error if write would refuse the folder: known before the run, not after it.
     static void check_folder(std::filesystem::path const& folder, bool force = false);
