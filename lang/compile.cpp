@@ -115,7 +115,7 @@ CompileResult compile(CompileRequest const& request, Reader const& reader, Sourc
 
     auto parts = std::make_shared<Compiled::Parts>();
     parts->files = std::move(loaded.sources);
-    auto model = check(loaded.files, sources, {request.dims, request.priors, request.learns_hyper}, diagnostics);
+    auto model = check(loaded.files, sources, {request.dims, request.priors, request.learns_hyper, request.labels}, diagnostics);
     if (!model) return result;
     parts->model = std::move(*model);
     result.model = print(parts->model);
@@ -150,6 +150,18 @@ Outline Compiled::outline() const {
     if (auto note = note_of(model, parts_->symmetries)) outline.notes.push_back(std::move(*note));
     for (Diagnostic& note : exchangeable_choices(model)) outline.notes.push_back(std::move(note));
     return outline;
+}
+
+std::vector<LabelColumns> Compiled::label_columns() const {
+    Model const& model = parts_->model;
+    std::vector<LabelColumns> result;
+    for (DimId dim = 0; dim < model.dims.size(); ++dim) {
+        if (!model.dims[dim].is_of_table) continue;
+        LabelColumns& one = result.emplace_back(LabelColumns{model.dims[dim].name, {}});
+        for (Binding const& binding : model.bindings)
+            if (binding.symbol && model.symbols[*binding.symbol].label_dim == dim) one.columns.push_back(binding.columns.front().args.front());
+    }
+    return result;
 }
 
 Layout const* Compiled::layout(Diagnostics& diagnostics) const {

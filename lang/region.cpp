@@ -160,6 +160,7 @@ class Regions {
         }
         std::string label = is_word ? value.text : workspace_.text(value.span);
         if (d.role == Role::Sequence) return label;
+        if (d.is_of_table && !d.size) return label;  // which there are is known once there is a table
         if (!d.labels.empty()) {
             if (std::find(d.labels.begin(), d.labels.end(), label) != d.labels.end()) return label;
             Diagnostic& error = workspace_.error(107, value.span, fmt::format("`{}` has no label `{}`", d.name, label));

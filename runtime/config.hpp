@@ -39,6 +39,7 @@ struct RunConfig {
     std::vector<File> files;             ///< those, and all that they use
     std::map<std::string, std::size_t> dims;
     std::vector<std::string> priors;  ///< named sets
+    std::map<std::string, std::vector<std::string>> labels;  ///< by dim, of dims whose labels are the values of columns
     bool learns_hyper = false;
     std::string data_name;
     std::string data_hash;
