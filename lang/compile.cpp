@@ -17,6 +17,7 @@
 #include "load.hpp"
 #include "nearest.hpp"
 #include "passes.hpp"
+#include "pick.hpp"
 #include "print_model.hpp"
 #include "print_plan.hpp"
 
@@ -152,17 +153,7 @@ Outline Compiled::outline() const {
     return outline;
 }
 
-std::vector<LabelColumns> Compiled::label_columns() const {
-    Model const& model = parts_->model;
-    std::vector<LabelColumns> result;
-    for (DimId dim = 0; dim < model.dims.size(); ++dim) {
-        if (!model.dims[dim].is_of_table) continue;
-        LabelColumns& one = result.emplace_back(LabelColumns{model.dims[dim].name, {}});
-        for (Binding const& binding : model.bindings)
-            if (binding.symbol && model.symbols[*binding.symbol].label_dim == dim) one.columns.push_back(binding.columns.front().args.front());
-    }
-    return result;
-}
+std::vector<LabelColumns> Compiled::label_columns() const { return bam::label_columns(parts_->model); }
 
 Layout const* Compiled::layout(Diagnostics& diagnostics) const {
     if (parts_->laid_out) return &parts_->laid_out->layout;

@@ -20,12 +20,12 @@ namespace bam {
 enum class CompileStage : std::uint8_t { Parse, Check, Plan };
 
 struct CompileRequest {
-    std::vector<std::string> files;           ///< files of priors first, then the model
-    std::map<std::string, std::size_t> dims;  ///< sizes that replace those of the files
-    std::vector<std::string> priors;          ///< named sets that apply; later ones win
-    bool learns_hyper = false;                ///< what is marked learn() is no longer held
+    std::vector<std::string> files;                          ///< files of priors first, then the model
+    std::map<std::string, std::size_t> dims;                 ///< sizes that replace those of the files
+    std::vector<std::string> priors;                         ///< named sets that apply; later ones win
+    bool learns_hyper = false;                               ///< what is marked learn() is no longer held
     std::map<std::string, std::vector<std::string>> labels;  ///< of dims whose labels are the values of columns: what the table has
-    CompileStage last = CompileStage::Plan;   ///< later stages do not run
+    CompileStage last = CompileStage::Plan;                  ///< later stages do not run
 };
 
 /// Columns whose values are the labels of a dim.

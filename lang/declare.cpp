@@ -195,8 +195,9 @@ class Declaring {
                     if (s.label_dim.empty() || section.keyword == "data") continue;
                     workspace_.error(151, s.label_dim_span, fmt::format("`in {}` is said of data", s.label_dim),
                                      fmt::format("in the data section, of a column whose values are the labels of `{}`", s.label_dim),
-                                     section.keyword == "param" ? std::vector<std::string>{"an interval stands behind a distribution: `~ flat() in 0..1`"}
-                                                                : std::vector<std::string>{});
+                                     section.keyword == "param"
+                                         ? std::vector<std::string>{"an interval stands behind a distribution: `~ flat() in 0..1`"}
+                                         : std::vector<std::string>{});
                 }
             }
         }
@@ -205,7 +206,8 @@ class Declaring {
     /// `group[seq] in diet`
     bool read_label_dim(Statement const& s, SymbolId symbol) {
         Name const* const name = workspace_.find(s.label_dim);
-        Span const place{s.label_dim_span.source, s.label_dim_span.end - static_cast<std::uint32_t>(s.label_dim.size()), s.label_dim_span.end};
+        Span const place{s.label_dim_span.source, s.label_dim_span.end - static_cast<std::uint32_t>(s.label_dim.size()),
+                         s.label_dim_span.end};
         if (!name) {
             workspace_.unknown_name(s.label_dim, place, "dim", {NameKind::Dim});
             return false;
@@ -233,8 +235,9 @@ class Declaring {
             return false;
         }
         if (dim.size && !dim.is_of_table) {
-            Diagnostic& d = workspace_.error(153, s.label_dim_span, fmt::format("`{}` has a size, and its labels come from the table", dim.name),
-                                             "as many as there are values");
+            Diagnostic& d =
+                workspace_.error(153, s.label_dim_span, fmt::format("`{}` has a size, and its labels come from the table", dim.name),
+                                 "as many as there are values");
             d.labels.push_back({dim.span, "leave its size out"});
             return false;
         }
@@ -253,9 +256,11 @@ class Declaring {
                 if (!model_.dims[dim].is_of_table) continue;
                 Symbol const& data = model_.symbols[symbol];
                 std::string const& name = model_.dims[dim].name;
-                Diagnostic& d = workspace_.error(153, data.span, fmt::format("`{}` is over `{}`, whose labels are the values of a column", data.name, name),
+                Diagnostic& d = workspace_.error(153, data.span,
+                                                 fmt::format("`{}` is over `{}`, whose labels are the values of a column", data.name, name),
                                                  "no list of columns can be as long");
-                d.notes.push_back(fmt::format("give it a dim of its own; a parameter over `{}` is picked by the label: `theta[...]`", name));
+                d.notes.push_back(
+                    fmt::format("give it a dim of its own; a parameter over `{}` is picked by the label: `theta[...]`", name));
                 workspace_.names.find(data.name)->second.is_sound = false;
             }
         }

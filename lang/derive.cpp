@@ -290,10 +290,9 @@ class Deriver {
         auto const choice = model_.choice_of(symbol);
         for (DimId dim : model_.symbols[symbol].dims) {
             if (model_.dims[dim].role == Role::Time && conditional.method == Method::Markov) continue;
-            bool const is_batch =
-                model_.dims[dim].role != Role::Labelled ||
-                (dim != choice && std::all_of(conditional.contributions.begin(), conditional.contributions.end(),
-                                              [&](Contribution const& c) { return is_parted(model_, c, dim); }));
+            bool const is_batch = model_.dims[dim].role != Role::Labelled ||
+                                  (dim != choice && std::all_of(conditional.contributions.begin(), conditional.contributions.end(),
+                                                                [&](Contribution const& c) { return is_parted(model_, c, dim); }));
             (is_batch ? conditional.batch : conditional.joint).push_back(dim);
         }
     }

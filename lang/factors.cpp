@@ -294,11 +294,14 @@ class Building {
         return value.term;
     }
 
-    /// A mean has the shape of what is left of its target. A scalar, that all entries share, is a prior; of observations only a number is.
+    /// A mean has the shape of what is left of its target. A scalar that all entries share, or a vector over one of two dims that is shared
+    /// along the other, is a prior; of observations only a number is.
     bool has_shape(Value const& value, Expr const& expr) {
         Shape const wanted = shape_of_rest();
         bool const is_number = model_.terms[value.term].op == Op::Constant;
-        if (value.shape == wanted || (value.shape.is_scalar() && (is_number || !is_observation_))) return true;
+        bool const is_shared = value.shape.is_column() && std::find(rest_.begin(), rest_.end(), *value.shape.row) != rest_.end();
+        if (value.shape == wanted || (value.shape.is_scalar() && is_number)) return true;
+        if (!is_observation_ && (value.shape.is_scalar() || is_shared)) return true;
         Diagnostic& d = workspace_.error(128, expr.span, fmt::format("the mean of `{}` has another shape", symbol_.name),
                                          fmt::format("this is {}", workspace_.to_text(value.shape)));
         d.labels.push_back({stated_.statement->lhs.span, fmt::format("this is {}", workspace_.to_text(wanted))});
@@ -386,9 +389,8 @@ class Building {
 
     bool has_dims_of_target(SymbolId scale, Pick const& pick, Span span) {
         for (DimId dim : model_.symbols[scale].dims) {
-            bool const is_picked = std::any_of(pick.members.begin(), pick.members.end(), [&](Term const member) {
-                return Terms::labels_of(model_.terms[member]).dim == dim;
-            });
+            bool const is_picked = std::any_of(pick.members.begin(), pick.members.end(),
+                                               [&](Term const member) { return Terms::labels_of(model_.terms[member]).dim == dim; });
             if (is_picked || model_.is_over(stated_.symbol, dim)) continue;
             if (model_.dims[dim].role != Role::Labelled)
                 return stays_in_cell(model_.terms.leaf(Op::Param, scale, model_.axes_of(scale)), span, "spread");

@@ -161,7 +161,8 @@ class Lowering {
         if (!lag) return {};
         Shape shape = workspace_.shape_of(symbol);
         Axes axes = model_.axes_of(symbol);
-        if (!lag->dim) return picked({model_.terms.leaf(is_data ? Op::Data : Op::Param, symbol, axes, lag->steps), shape, true}, expr, *lag);
+        if (!lag->dim)
+            return picked({model_.terms.leaf(is_data ? Op::Data : Op::Param, symbol, axes, lag->steps), shape, true}, expr, *lag);
         if (!is_data) {
             workspace_.error(114, expr.span, fmt::format("`{}` is a parameter", expr.text), "only data can be indexed by a dim of lags");
             return {};
@@ -190,7 +191,8 @@ class Lowering {
         if (parameter != model_.symbols.end())
             d.notes.push_back(hint(fmt::format("{}[{}]", parameter->name, workspace_.text(expr.span))));
         else
-            d.notes.push_back(fmt::format("declare a parameter for each label, `theta[{}] ~ normal(0, 1)`, and take `theta[{}]`", dim, expr.text));
+            d.notes.push_back(
+                fmt::format("declare a parameter for each label, `theta[{}] ~ normal(0, 1)`, and take `theta[{}]`", dim, expr.text));
         return {};
     }
 
@@ -222,7 +224,8 @@ class Lowering {
         bool const is_lagged = lag->steps > 0 || lag->dim;
         if (is_own && !lag->labels.empty()) {
             workspace_.error(154, lag->labels.front().span, fmt::format("`{}` picks entries of itself by a label", expr.text),
-                             "a state goes on from the same entry of the step before", {"keep a state for each label, and pick where it is read"});
+                             "a state goes on from the same entry of the step before",
+                             {"keep a state for each label, and pick where it is read"});
             return {};
         }
         if (is_own && lag->steps == 1 && !lag->dim) {
@@ -296,7 +299,8 @@ class Lowering {
         auto const own = read_lag(index, model_.symbols[data.id].dims);
         if (!own) return false;
         if (own->dim || !own->labels.empty()) {
-            workspace_.error(113, index.span, fmt::format("`{}` cannot be indexed so", index.text), "one label: at this step, or steps back");
+            workspace_.error(113, index.span, fmt::format("`{}` cannot be indexed so", index.text),
+                             "one label: at this step, or steps back");
             return false;
         }
         lag.labels.push_back({data.id, own->steps, index.span});

@@ -161,7 +161,8 @@ std::string Notation::write_contract(Node const& node) {
     Axes picked;
     for (Term const arg : node.args) {  // a label that picks an entry stands in place of its index
         Node const& part = terms_[arg];
-        bool const picks = part.op == Op::Member && std::find(node.summed.begin(), node.summed.end(), Terms::labels_of(part)) != node.summed.end() &&
+        bool const picks = part.op == Op::Member &&
+                           std::find(node.summed.begin(), node.summed.end(), Terms::labels_of(part)) != node.summed.end() &&
                            std::find(picked.begin(), picked.end(), Terms::labels_of(part)) == picked.end();
         if (!picks) {
             rest.push_back(arg);

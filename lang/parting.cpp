@@ -44,8 +44,7 @@ Selectors selectors(Terms const& terms, Term term, DimId dim) {
 bool is_parted(Model const& model, Contribution const& contribution, DimId dim) {
     Factor const& factor = model.factors[contribution.factor];
     if (factor.has_covariance() && model.symbols[factor.target].dims.back() == dim) return false;
-    Selectors const found =
-        common(selectors(model.terms, contribution.covariates, dim), selectors(model.terms, contribution.lagged, dim));
+    Selectors const found = common(selectors(model.terms, contribution.covariates, dim), selectors(model.terms, contribution.lagged, dim));
     return found.is_zero || !found.terms.empty();
 }
 

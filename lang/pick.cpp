@@ -12,8 +12,7 @@ std::optional<Pick> take_pick(Terms const& terms, Term term) {
     std::size_t leaves = 0;
     for (Term const arg : node.args) {
         Node const& part = terms[arg];
-        bool const is_label =
-            part.op == Op::Member && std::binary_search(node.summed.begin(), node.summed.end(), Terms::labels_of(part));
+        bool const is_label = part.op == Op::Member && std::binary_search(node.summed.begin(), node.summed.end(), Terms::labels_of(part));
         if (is_label) {
             pick.members.push_back(arg);
             continue;
@@ -24,6 +23,18 @@ std::optional<Pick> take_pick(Terms const& terms, Term term) {
     }
     bool const is_one = leaves == 1 && pick.members.size() == node.summed.size();
     return is_one ? std::optional(pick) : std::nullopt;
+}
+
+std::vector<LabelColumns> label_columns(Model const& model) {
+    std::vector<LabelColumns> result;
+    for (DimId dim = 0; dim < model.dims.size(); ++dim) {
+        if (!model.dims[dim].is_of_table) continue;
+        LabelColumns& one = result.emplace_back(LabelColumns{model.dims[dim].name, {}});
+        for (Binding const& binding : model.bindings)
+            if (binding.symbol && model.symbols[*binding.symbol].label_dim == dim)
+                one.columns.push_back(binding.columns.front().args.front());
+    }
+    return result;
 }
 
 }  // namespace bam

@@ -1,10 +1,11 @@
-// A leaf of which the labels of columns pick an entry: `sigma[group]`, `theta[home]`.
+// Entries that the labels of columns pick: `sigma[group]`, `theta[home]`.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "term.hpp"
+#include "compile.hpp"
+#include "model.hpp"
 
 namespace bam {
 
@@ -15,5 +16,8 @@ struct Pick {
 };
 /// Nothing if the term is another.
 std::optional<Pick> take_pick(Terms const& terms, Term term);
+
+/// The dims whose labels are the values of columns, each with these columns.
+std::vector<LabelColumns> label_columns(Model const& model);
 
 }  // namespace bam

@@ -41,13 +41,13 @@ struct Variable {
     std::vector<std::size_t> shape;   ///< of the labelled dims, in declared order
     std::size_t components = 1;
     std::optional<std::uint16_t> label_dim;  ///< of Data whose values are the numbers of labels, from 1: of which dim
-    std::size_t first_step = 0;         ///< entries before it do not exist
-    bool may_be_missing = false;        ///< of Data
-    std::optional<double> learnt_from;  ///< of a parameter that is learnt as one number, by expectation maximisation
-    bool is_categorical = false;        ///< of a Block: 1 at one entry along its last labelled dim, 0 at the others
-    bool is_local = false;              ///< of a Scale: it makes a distribution out of normals, one number for each of their cells
-    bool is_kept = true;                ///< in the draws; local scales of outputs are not: new outputs have new ones
-    std::vector<ColumnExpr> columns;    ///< of Data: one per component
+    std::size_t first_step = 0;              ///< entries before it do not exist
+    bool may_be_missing = false;             ///< of Data
+    std::optional<double> learnt_from;       ///< of a parameter that is learnt as one number, by expectation maximisation
+    bool is_categorical = false;             ///< of a Block: 1 at one entry along its last labelled dim, 0 at the others
+    bool is_local = false;                   ///< of a Scale: it makes a distribution out of normals, one number for each of their cells
+    bool is_kept = true;                     ///< in the draws; local scales of outputs are not: new outputs have new ones
+    std::vector<ColumnExpr> columns;         ///< of Data: one per component
     Span span;
 };
 

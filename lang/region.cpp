@@ -136,6 +136,11 @@ class Regions {
         auto const last = label_of(dim, range.args[1]);
         if (!first || !last) return false;
         std::vector<std::string> all = d.labels;
+        if (d.is_of_table && !d.size) {  // what lies between is known once there is a table
+            labels.push_back({dim, *first, range.span});
+            labels.push_back({dim, *last, range.span});
+            return true;
+        }
         if (all.empty()) {
             bool const are_numbers = range.args[0].kind == ExprKind::Number && range.args[1].kind == ExprKind::Number;
             double const end = are_numbers ? range.args[1].value : 0;

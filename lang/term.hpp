@@ -33,8 +33,8 @@ enum class Op : std::uint8_t {
     Literal,   ///< entries of a list written in the model; payload: index into Model::literals
     Data,      ///< a column; payload: symbol; lag: steps back (0 before the first step)
     LagData,   ///< a column over a dim of lags: entry k of the last axis is the value k + 1 steps back; payload: symbol
-    Member,    ///< 1 where the label that a column has, `lag` steps back, is that of an entry along the axis `first`, else 0; payload: symbol
-    Param,     ///< a parameter; payload: symbol; lag as for Data
+    Member,  ///< 1 where the label that a column has, `lag` steps back, is that of an entry along the axis `first`, else 0; payload: symbol
+    Param,   ///< a parameter; payload: symbol; lag as for Data
     Previous,  ///< a state one step back, while its own definition is read; payload: symbol
     Weight,    ///< sqrt(weight * precision) of the cells of a factor; payload: factor. 0 where the target is missing
     Delta,     ///< 1 where its two axes agree, else 0

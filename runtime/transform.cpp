@@ -235,11 +235,9 @@ Evaluator::Values Evaluator::compare_text(ColumnExpr const& expression, TextComp
 
 Evaluator::Values Evaluator::labels(ColumnExpr const& expression) {
     std::size_t const column = table_.find_column(expression.args.front().name).value();
-    Diagnostics unknown;
-    Values result = label_numbers(expression, table_, column, unknown);
+    Values result = label_numbers(expression, table_, column);
     for (std::size_t row = 0; row < table_.rows(); ++row)
         if (table_.is_missing(row, column)) note_missing(row, column);
-    for (Diagnostic& d : unknown) report(d.code, std::move(d.message), std::move(d.labels), std::move(d.notes));
     return result;
 }
 
