@@ -8,6 +8,8 @@
 //   BAM0144  labels
 //   BAM0145  an expression that is not one over columns
 //   BAM0146  a list of another length than its dim
+//   BAM0152  labels that are no column as it is
+//   BAM0153  a list of columns for a dim whose labels are the values of one
 //   BAM0512  --dim for a dim with a list
 #include <fmt/format.h>
 
@@ -186,9 +188,33 @@ class Bindings {
             return;
         }
         if (auto binding = one_column(s)) {
+            if (model_.symbols[symbol].label_dim && !make_labels(*binding, s, symbol)) return;
             binding->symbol = symbol;
             model_.bindings.push_back(std::move(*binding));
         }
+    }
+
+    /// The number of the label that the cell has, among those of the dim.
+    bool make_labels(Binding& binding, Statement const& s, SymbolId symbol) {
+        ColumnExpr& column = binding.columns.front();
+        Dim const& dim = model_.dims[*model_.symbols[symbol].label_dim];
+        if (column.op != ColumnOp::Column) {
+            workspace_.error(152, s.rhs.span, fmt::format("the labels of `{}` are the values of a column as it is", dim.name),
+                             "not an expression");
+            return false;
+        }
+        ColumnExpr labels;
+        labels.op = ColumnOp::Label;
+        labels.span = column.span;
+        labels.args.push_back(std::move(column));
+        for (std::string const& text : dim.labels) {
+            ColumnExpr& label = labels.args.emplace_back();
+            label.op = ColumnOp::Text;
+            label.name = text;
+            label.span = labels.span;
+        }
+        column = std::move(labels);
+        return true;
     }
 
     std::optional<Binding> one_column(Statement const& s) {
@@ -238,6 +264,11 @@ class Bindings {
 
     void add_labelled(Statement const& s, DimId dim) {
         Dim& d = model_.dims[dim];
+        if (d.is_of_table) {
+            workspace_.error(153, s.span, fmt::format("the labels of `{}` are the values of the column of {}", d.name, labelling(dim)),
+                             "no list of columns", {"leave this line out"});
+            return;
+        }
         if (workspace_.choices.dims.contains(d.name)) {
             workspace_.diagnostics.push_back({512,
                                               Severity::Error,
@@ -288,6 +319,14 @@ class Bindings {
         model_.bindings.push_back(std::move(binding));
     }
 
+    /// The data whose values are its labels.
+    std::string labelling(DimId dim) const {
+        std::vector<std::string> names;
+        for (Symbol const& symbol : model_.symbols)
+            if (symbol.label_dim == dim) names.push_back("`" + symbol.name + "`");
+        return enumerate(names);
+    }
+
     bool has_one_owner(Statement const& s, DimId dim) {
         std::vector<SymbolId> owners;
         for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol) {
@@ -325,7 +364,7 @@ class Bindings {
                 return symbol.kind == SymbolKind::Data && std::find(symbol.dims.begin(), symbol.dims.end(), dim) != symbol.dims.end();
             });
             // Without a column for it, every row is of one sequence; without a time dim, each is one of its own.
-            bool const needs_column = d.role == Role::Time || (d.role == Role::Labelled && (is_read || !d.size));
+            bool const needs_column = d.role == Role::Time || (d.role == Role::Labelled && !d.is_of_table && (is_read || !d.size));
             if (!needs_column || bound_.contains(d.name)) continue;
             char const* const example = d.role == Role::Time ? "order(...)" : "[...]";
             std::string note = fmt::format("add `{} = {}` to the table section", d.name, example);

@@ -30,7 +30,8 @@ enum class ColumnOp : std::uint8_t {
     Abs,
     Standardize,
     Difference,  ///< to the row before of the same sequence, in the order of the time dim; 0 in the first
-    Text,        ///< name; only beside a Column in Equal, NotEqual
+    Text,        ///< name; only beside a Column in Equal, NotEqual and Label
+    Label,       ///< of a Column and Texts: the number, from 1, of the Text that the cell has
 };
 
 /// An expression over one row of a table.

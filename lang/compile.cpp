@@ -17,6 +17,7 @@
 #include "load.hpp"
 #include "nearest.hpp"
 #include "passes.hpp"
+#include "pick.hpp"
 #include "print_model.hpp"
 #include "print_plan.hpp"
 
@@ -115,7 +116,7 @@ CompileResult compile(CompileRequest const& request, Reader const& reader, Sourc
 
     auto parts = std::make_shared<Compiled::Parts>();
     parts->files = std::move(loaded.sources);
-    auto model = check(loaded.files, sources, {request.dims, request.priors, request.learns_hyper}, diagnostics);
+    auto model = check(loaded.files, sources, {request.dims, request.priors, request.learns_hyper, request.labels}, diagnostics);
     if (!model) return result;
     parts->model = std::move(*model);
     result.model = print(parts->model);
@@ -151,6 +152,8 @@ Outline Compiled::outline() const {
     for (Diagnostic& note : exchangeable_choices(model)) outline.notes.push_back(std::move(note));
     return outline;
 }
+
+std::vector<LabelColumns> Compiled::label_columns() const { return bam::label_columns(parts_->model); }
 
 Layout const* Compiled::layout(Diagnostics& diagnostics) const {
     if (parts_->laid_out) return &parts_->laid_out->layout;

@@ -20,11 +20,18 @@ namespace bam {
 enum class CompileStage : std::uint8_t { Parse, Check, Plan };
 
 struct CompileRequest {
-    std::vector<std::string> files;           ///< files of priors first, then the model
-    std::map<std::string, std::size_t> dims;  ///< sizes that replace those of the files
-    std::vector<std::string> priors;          ///< named sets that apply; later ones win
-    bool learns_hyper = false;                ///< what is marked learn() is no longer held
-    CompileStage last = CompileStage::Plan;   ///< later stages do not run
+    std::vector<std::string> files;                          ///< files of priors first, then the model
+    std::map<std::string, std::size_t> dims;                 ///< sizes that replace those of the files
+    std::vector<std::string> priors;                         ///< named sets that apply; later ones win
+    bool learns_hyper = false;                               ///< what is marked learn() is no longer held
+    std::map<std::string, std::vector<std::string>> labels;  ///< of dims whose labels are the values of columns: what the table has
+    CompileStage last = CompileStage::Plan;                  ///< later stages do not run
+};
+
+/// Columns whose values are the labels of a dim.
+struct LabelColumns {
+    std::string dim;
+    std::vector<ColumnExpr> columns;
 };
 
 /// A model before it has a table, as far as it can be told without one.
@@ -56,6 +63,8 @@ class Compiled {
     explicit Compiled(std::shared_ptr<Parts const> parts) : parts_(std::move(parts)) {}
 
     Outline outline() const;
+    /// The dims whose labels a table has to give, and its columns that do: to be compiled again with what stands there.
+    std::vector<LabelColumns> label_columns() const;
     /// Nothing, and a report of BAM0208, if the files do not say what a table is bound to.
     Layout const* layout(Diagnostics& diagnostics) const;
     /// Needs a layout. `weighted`: per factor, whether its cells differ in weight or precision.

@@ -5,6 +5,8 @@
 //   BAM0103  a statement of a sort that its section does not have (also in the other parts)
 //   BAM0104  the role or the size of a dim, or one too many
 //   BAM0105  the dims of a declaration
+//   BAM0151  `in DIM` of something that has no labels, or for a dim that has none
+//   BAM0153  a dim whose labels are the values of columns, and that has a size or data of its own
 //   BAM0510  --dim for something that is no labelled dim
 #include <fmt/format.h>
 
@@ -34,9 +36,11 @@ class Declaring {
             if (model_.name.empty()) model_.name = file.model;
             for (tree::Section const& section : file.sections) workspace_.has_table = workspace_.has_table || section.keyword == "table";
         }
+        refuse_labels_elsewhere();
         workspace_.each_statement("dims", [&](Statement const& s) { add_dim(s); });
         apply_choices();
         workspace_.each_statement("data", [&](Statement const& s) { add_data(s); });
+        refuse_data_over_labels();
         add_params();
         workspace_.each_statement("state", [&](Statement const& s) { add_definition(s, false); });
         workspace_.each_statement("report", [&](Statement const& s) { add_definition(s, true); });
@@ -156,7 +160,7 @@ class Declaring {
         std::optional<std::vector<DimId>> const dims = read_dims(s.lhs, "data", false);
         SymbolId const symbol = add_symbol(SymbolKind::Data, s.lhs, dims.value_or(std::vector<DimId>{}));
         model_.symbols[symbol].may_be_missing = s.missing;
-        bool const is_sound = dims && covers_rows(s.lhs, symbol);
+        bool const is_sound = dims && covers_rows(s.lhs, symbol) && (s.label_dim.empty() || read_label_dim(s, symbol));
         if (!add_name(s.lhs, NameKind::Data, symbol, is_sound)) return;
     }
 
@@ -180,6 +184,86 @@ class Declaring {
             return false;
         }
         return true;
+    }
+
+    // ---- data that are labels ----
+
+    void refuse_labels_elsewhere() {
+        for (tree::File const& file : workspace_.files) {
+            for (tree::Section const& section : file.sections) {
+                for (Statement const& s : section.statements) {
+                    if (s.label_dim.empty() || section.keyword == "data") continue;
+                    workspace_.error(151, s.label_dim_span, fmt::format("`in {}` is said of data", s.label_dim),
+                                     fmt::format("in the data section, of a column whose values are the labels of `{}`", s.label_dim),
+                                     section.keyword == "param"
+                                         ? std::vector<std::string>{"an interval stands behind a distribution: `~ flat() in 0..1`"}
+                                         : std::vector<std::string>{});
+                }
+            }
+        }
+    }
+
+    /// `group[seq] in diet`
+    bool read_label_dim(Statement const& s, SymbolId symbol) {
+        Name const* const name = workspace_.find(s.label_dim);
+        Span const place{s.label_dim_span.source, s.label_dim_span.end - static_cast<std::uint32_t>(s.label_dim.size()),
+                         s.label_dim_span.end};
+        if (!name) {
+            workspace_.unknown_name(s.label_dim, place, "dim", {NameKind::Dim});
+            return false;
+        }
+        bool const is_labelled = name->kind == NameKind::Dim && model_.dims[name->id].role == Role::Labelled;
+        if (!is_labelled) {
+            Diagnostic& d = workspace_.error(151, place, fmt::format("`{}` has no labels that data could have", s.label_dim), "");
+            d.labels.push_back({name->span, name->kind == NameKind::Dim ? "its labels are the sequences or the steps" : "this is no dim"});
+            d.notes.push_back("declare a labelled dim for them: a line with its name, in dims");
+            return false;
+        }
+        if (!workspace_.labelled_dims(symbol).empty()) {
+            workspace_.error(151, s.lhs.span, fmt::format("`{}` has several values in a row, and a label is one", s.lhs.text), "",
+                             {"declare a variable for each column of labels"});
+            return false;
+        }
+        auto const id = static_cast<DimId>(name->id);
+        Dim& dim = model_.dims[id];
+        if (workspace_.choices.dims.contains(dim.name)) {
+            workspace_.diagnostics.push_back({512,
+                                              Severity::Error,
+                                              fmt::format("--dim {}: its labels come from the table", dim.name),
+                                              {{s.span, "the values of this column are its labels"}},
+                                              {fmt::format("leave --dim {} out", dim.name)}});
+            return false;
+        }
+        if (dim.size && !dim.is_of_table) {
+            Diagnostic& d =
+                workspace_.error(153, s.label_dim_span, fmt::format("`{}` has a size, and its labels come from the table", dim.name),
+                                 "as many as there are values");
+            d.labels.push_back({dim.span, "leave its size out"});
+            return false;
+        }
+        dim.is_of_table = true;
+        if (auto const labels = workspace_.choices.labels.find(dim.name); labels != workspace_.choices.labels.end()) {
+            dim.labels = labels->second;
+            dim.size = labels->second.size();
+        }
+        model_.symbols[symbol].label_dim = id;
+        return true;
+    }
+
+    void refuse_data_over_labels() {
+        for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol) {
+            for (DimId dim : workspace_.labelled_dims(symbol)) {
+                if (!model_.dims[dim].is_of_table) continue;
+                Symbol const& data = model_.symbols[symbol];
+                std::string const& name = model_.dims[dim].name;
+                Diagnostic& d = workspace_.error(153, data.span,
+                                                 fmt::format("`{}` is over `{}`, whose labels are the values of a column", data.name, name),
+                                                 "no list of columns can be as long");
+                d.notes.push_back(
+                    fmt::format("give it a dim of its own; a parameter over `{}` is picked by the label: `theta[...]`", name));
+                workspace_.names.find(data.name)->second.is_sound = false;
+            }
+        }
     }
 
     // ---- params ----

@@ -33,6 +33,7 @@ struct Walk {
             case Op::Literal:
             case Op::Data:
             case Op::LagData:
+            case Op::Member:
             case Op::Previous:
             case Op::Weight:
             case Op::Covariance:

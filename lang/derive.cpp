@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "parting.hpp"
 #include "passes.hpp"
 
 namespace bam {
@@ -289,12 +290,9 @@ class Deriver {
         auto const choice = model_.choice_of(symbol);
         for (DimId dim : model_.symbols[symbol].dims) {
             if (model_.dims[dim].role == Role::Time && conditional.method == Method::Markov) continue;
-            bool const is_batch =
-                model_.dims[dim].role != Role::Labelled ||
-                (dim != choice &&
-                 std::all_of(conditional.contributions.begin(), conditional.contributions.end(), [&](Contribution const& c) {
-                     return is_diagonal_in(c.covariates, dim) && is_diagonal_in(c.lagged, dim) && !is_correlated(c.factor, dim);
-                 }));
+            bool const is_batch = model_.dims[dim].role != Role::Labelled ||
+                                  (dim != choice && std::all_of(conditional.contributions.begin(), conditional.contributions.end(),
+                                                                [&](Contribution const& c) { return is_parted(model_, c, dim); }));
             (is_batch ? conditional.batch : conditional.joint).push_back(dim);
         }
     }
@@ -320,23 +318,6 @@ class Deriver {
         result.lagged = differentiate(model_, residual, {Op::Param, symbol, 1}, entry_copy);
         result.offset = without(model_, residual, {Op::Param, symbol, 0});
         return result;
-    }
-
-    /// Whether every summand has a Delta between the cell and the entry in this dim.
-    bool is_diagonal_in(Term term, DimId dim) const {
-        if (term == model_.terms.zero()) return true;
-        Node const& node = model_.terms[term];
-        auto is_delta = [&](Term arg) {
-            return model_.terms[arg].op == Op::Delta && model_.terms[arg].axes == Axes{{dim, 0}, {dim, entry_copy}};
-        };
-        if (node.op == Op::Add) return std::all_of(node.args.begin(), node.args.end(), [&](Term arg) { return is_diagonal_in(arg, dim); });
-        if (node.op == Op::Multiply) return std::any_of(node.args.begin(), node.args.end(), is_delta);
-        return is_delta(term);
-    }
-
-    bool is_correlated(std::uint32_t f, DimId dim) const {
-        Factor const& factor = model_.factors[f];
-        return factor.has_covariance() && model_.symbols[factor.target].dims.back() == dim;
     }
 
     // ---- blocks over time inside a recurrence ----

@@ -27,6 +27,7 @@ struct Differentiation {
         switch (node.op) {
             case Op::Constant:
             case Op::Literal:
+            case Op::Member:
             case Op::Weight:
             case Op::Covariance:
             case Op::Delta: return terms.zero();

@@ -133,6 +133,7 @@ Expectations::Sum Expectations::expand(Term term) {
         case Op::Literal:
         case Op::Data:
         case Op::LagData:
+        case Op::Member:
         case Op::Param:
         case Op::Previous:
         case Op::Weight:

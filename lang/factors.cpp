@@ -9,6 +9,7 @@
 //   BAM0134  a covariance
 //   BAM0135  missing cells that nothing predicts
 //   BAM0136  data that are their own mean
+//   BAM0155  an observation of a label
 //   BAM0159  the interval of what is no prior of a mean
 //   BAM0160  weights that are no list of numbers, some of them above 0
 //   BAM0161  a categorical parameter without a dim to choose along
@@ -20,6 +21,7 @@
 #include <tuple>
 
 #include "local_scales.hpp"
+#include "pick.hpp"
 #include "workspace.hpp"
 
 namespace bam {
@@ -89,6 +91,11 @@ class Observing {
                              "its mean is what the model says",
                              {"the outputs of a model are normal, student_t or laplace, in the units of the table section, or 0 and 1 and "
                               "bernoulli_logit"});
+            return;
+        }
+        if (model_.symbols[name->id].label_dim) {
+            workspace_.error(155, s.lhs.span, fmt::format("`{}` is a label, and no output of the model", s.lhs.text), "",
+                             {"outputs are numbers, or 0 and 1: `ill = (state == \"ill\")` in the table section"});
             return;
         }
         if (distribution->interval.is_bounded()) {
@@ -287,11 +294,14 @@ class Building {
         return value.term;
     }
 
-    /// A mean has the shape of what is left of its target. A scalar, that all entries share, is a prior; of observations only a number is.
+    /// A mean has the shape of what is left of its target. A scalar that all entries share, or a vector over one of two dims that is shared
+    /// along the other, is a prior; of observations only a number is.
     bool has_shape(Value const& value, Expr const& expr) {
         Shape const wanted = shape_of_rest();
         bool const is_number = model_.terms[value.term].op == Op::Constant;
-        if (value.shape == wanted || (value.shape.is_scalar() && (is_number || !is_observation_))) return true;
+        bool const is_shared = value.shape.is_column() && std::find(rest_.begin(), rest_.end(), *value.shape.row) != rest_.end();
+        if (value.shape == wanted || (value.shape.is_scalar() && is_number)) return true;
+        if (!is_observation_ && (value.shape.is_scalar() || is_shared)) return true;
         Diagnostic& d = workspace_.error(128, expr.span, fmt::format("the mean of `{}` has another shape", symbol_.name),
                                          fmt::format("this is {}", workspace_.to_text(value.shape)));
         d.labels.push_back({stated_.statement->lhs.span, fmt::format("this is {}", workspace_.to_text(wanted))});
@@ -336,7 +346,9 @@ class Building {
     }
 
     bool is_learnt(Term value) const {
-        Node const& node = model_.terms[value];
+        auto const pick = take_pick(model_.terms, value);
+        if (!pick) return false;
+        Node const& node = model_.terms[pick->leaf];
         return node.op == Op::Param && model_.symbols[static_cast<SymbolId>(node.payload)].kind == SymbolKind::Scale;
     }
 
@@ -347,7 +359,8 @@ class Building {
         }
         Value const value = lower(workspace_, expr);
         if (!value.is_known) return std::nullopt;
-        Node const node = model_.terms[value.term];
+        auto const pick = take_pick(model_.terms, value.term).value_or(Pick{value.term, {}});
+        Node const node = model_.terms[pick.leaf];
         if (node.op == Op::Constant) {
             if (model_.terms.constant_value(value.term) > 0) return value.term;
             workspace_.error(133, expr.span, "a spread must be greater than 0");
@@ -359,7 +372,9 @@ class Building {
             return std::nullopt;
         }
         auto const symbol = static_cast<SymbolId>(node.payload);
-        if (!has_dims_of_target(symbol, expr.span)) return std::nullopt;
+        if (!has_dims_of_target(symbol, pick, expr.span)) return std::nullopt;
+        for (Term const member : pick.members)
+            if (!stays_in_cell(member, expr.span, "spread")) return std::nullopt;
         Symbol const& scale = model_.symbols[symbol];
         if (scale.kind == SymbolKind::Fixed && !are_positive(model_.literals[*scale.literal], expr.span)) return std::nullopt;
         bool const is_refused = scale.kind == SymbolKind::Block;  // its prior does not fit: settle_kinds has said so
@@ -372,9 +387,11 @@ class Building {
         return false;
     }
 
-    bool has_dims_of_target(SymbolId scale, Span span) {
+    bool has_dims_of_target(SymbolId scale, Pick const& pick, Span span) {
         for (DimId dim : model_.symbols[scale].dims) {
-            if (model_.is_over(stated_.symbol, dim)) continue;
+            bool const is_picked = std::any_of(pick.members.begin(), pick.members.end(),
+                                               [&](Term const member) { return Terms::labels_of(model_.terms[member]).dim == dim; });
+            if (is_picked || model_.is_over(stated_.symbol, dim)) continue;
             if (model_.dims[dim].role != Role::Labelled)
                 return stays_in_cell(model_.terms.leaf(Op::Param, scale, model_.axes_of(scale)), span, "spread");
             Diagnostic& d = workspace_.error(

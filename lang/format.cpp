@@ -324,6 +324,7 @@ class Formatter {
         Line line{indent_, statement.role.empty() ? "" : statement.role + ' ', {}, {}, false, is_aligned};
         line.left += layout_.expression(statement.lhs, indent_, false);
         if (statement.missing) line.left += " missing";
+        if (!statement.label_dim.empty()) line.left += " in " + statement.label_dim;
         if (statement.kind != StatementKind::Declare) {
             std::string_view const operation = statement.kind == StatementKind::Sample   ? "~ "
                                                : statement.kind == StatementKind::Define ? "= "

@@ -174,6 +174,16 @@ constexpr auto set_missing = [](auto& ctx) {
     x3::_val(ctx).missing = true;
     reader(ctx).stage = Stage::Missing;
 };
+constexpr auto start_label_dim = [](auto& ctx) {
+    Reader& in = reader(ctx);
+    in.stage = Stage::Missing;
+    std::size_t const end = in.offset(x3::_where(ctx).begin());
+    x3::_val(ctx).label_dim_span = in.span(end - 2, end);
+};
+constexpr auto set_label_dim = [](auto& ctx) {
+    x3::_val(ctx).label_dim = std::move(x3::_attr(ctx).text);
+    x3::_val(ctx).label_dim_span.end = x3::_attr(ctx).span.end;
+};
 constexpr auto start_value = [](auto& ctx) { reader(ctx).stage = Stage::Value; };
 constexpr auto set_value(StatementKind kind) {
     return [kind](auto& ctx) {
@@ -359,7 +369,8 @@ auto const role_def =
 auto const ends = word("in")[start_ends] > -sum[set_low] > dots > -sum[set_high] > x3::eps[finish_ends];
 auto const tail = (x3::lit('~')[start_value] > expression[set_value(StatementKind::Sample)] > -ends) |
                   (x3::lit('=')[start_value] > expression[set_value(StatementKind::Define)]) |
-                  (word("fixed")[start_value] > expression[set_value(StatementKind::Fixed)]) | word("missing")[set_missing] | x3::eps;
+                  (word("fixed")[start_value] > expression[set_value(StatementKind::Fixed)]) | word("missing")[set_missing] |
+                  (word("in")[start_label_dim] > name[set_label_dim]) | x3::eps;
 auto const statement_def = (x3::eps[start_statement] >> -role[set_role]) > target[set_target] > tail > statement_end[finish_statement];
 auto const statement_end_def = x3::omit[&x3::char_("\n;}")] | x3::eoi;
 

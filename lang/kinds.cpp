@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "pick.hpp"
 #include "workspace.hpp"
 
 namespace bam {
@@ -57,8 +58,9 @@ class Kinds {
         if (!name || !name->is_sound) return;
         SymbolId symbol = name->id;
         if (name->kind == NameKind::State) {  // another name for a parameter
-            Node const& node = model_.terms[value_of(workspace_, symbol, scale.span).term];
-            if (node.op != Op::Param) return;
+            auto const pick = take_pick(model_.terms, value_of(workspace_, symbol, scale.span).term);
+            if (!pick || model_.terms[pick->leaf].op != Op::Param) return;
+            Node const& node = model_.terms[pick->leaf];
             symbol = static_cast<SymbolId>(node.payload);
         } else if (name->kind != NameKind::Param) {
             return;

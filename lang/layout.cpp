@@ -12,6 +12,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "pick.hpp"
+
 namespace bam {
 namespace {
 
@@ -67,6 +69,7 @@ class LayoutBuilder {
             return symbol.kind == SymbolKind::Data &&
                    std::any_of(symbol.dims.begin(), symbol.dims.end(), [&](DimId d) { return &model_.dims[d] == &dim; });
         });
+        if (dim.is_of_table) return "its labels are the values of a column: give a table, `--data TABLE`";
         return has_columns ? fmt::format("the table section says which columns it has: `table {{ {} = [...] }}`", dim.name)
                            : fmt::format("write `{0} = 2` in dims, or say --dim {0}=2", dim.name);
     }
@@ -106,6 +109,7 @@ class LayoutBuilder {
             variable.shape.push_back(numbering_.size(dim));
             variable.components *= numbering_.size(dim);
         }
+        variable.label_dim = symbol.label_dim;
         variable.first_step = symbol.first_step;
         variable.may_be_missing = symbol.may_be_missing;
         variable.learnt_from = symbol.learnt_from;
@@ -163,7 +167,8 @@ class LayoutBuilder {
     SpreadLayout spread_of(SpreadPart const& part, SymbolId target) const {
         SpreadLayout result;
         result.kind = part.kind;
-        Node const& node = model_.terms[part.value];
+        Pick const pick = take_pick(model_.terms, part.value).value();  // factors.cpp lets nothing else pass
+        Node const& node = model_.terms[pick.leaf];
         if (part.kind == SpreadKind::Covariance) {
             result.constant = model_.literals[node.payload].values;
             return result;
@@ -180,12 +185,20 @@ class LayoutBuilder {
                 &model_.literals[node.op == Op::Literal ? node.payload : *model_.symbols[static_cast<SymbolId>(node.payload)].literal];
             dims = literal->values.size() == 1 ? std::vector<DimId>{} : literal->dims;
         }
-        for (Entry const& entry : numbering_.entries(numbering_.labelled(target), 0)) {
-            std::size_t const position = numbering_.position(dims, entry, 0);
-            if (is_variable) {
-                result.component.push_back(static_cast<std::uint32_t>(position));
-            } else {
-                result.constant.push_back(literal ? literal->values[position] : model_.terms.constant_value(part.value));
+        std::vector<DimId> around;
+        for (Term const member : pick.members) {
+            around.push_back(Terms::labels_of(model_.terms[member]).dim);
+            result.by.push_back(numbering_.variables.at(static_cast<SymbolId>(model_.terms[member].payload)));
+        }
+        auto const cells = numbering_.entries(numbering_.labelled(target), 0);
+        for (Entry const& labels : numbering_.entries(around, 0)) {
+            for (Entry entry : cells) {
+                for (auto const& [axis, k] : labels) entry[axis] = k;
+                std::size_t const position = numbering_.position(dims, entry, 0);
+                if (is_variable)
+                    result.component.push_back(static_cast<std::uint32_t>(position));
+                else
+                    result.constant.push_back(literal ? literal->values[position] : model_.terms.constant_value(part.value));
             }
         }
         return result;

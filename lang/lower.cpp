@@ -7,6 +7,8 @@
 //   BAM0117  something that is not a value
 //   BAM0118  a list of another shape
 //   BAM0139  an expression that is too large
+//   BAM0154  a state that picks entries of itself
+//   BAM0150  a label where a number is needed, or the other way round
 //   BAM0214  a state of itself at the same step
 #include <fmt/format.h>
 
@@ -29,6 +31,12 @@ constexpr std::size_t deepest = 2000;  ///< expressions within expressions, thro
 struct Lag {
     std::uint16_t steps = 0;
     std::optional<DimId> dim;  ///< of `t - lag`
+    struct Label {
+        SymbolId data;
+        std::uint16_t steps;
+        Span span;
+    };
+    std::vector<Label> labels;  ///< of `theta[group]`: data whose label picks an entry
 };
 
 class Lowering {
@@ -148,11 +156,13 @@ class Lowering {
     }
 
     Value variable(Expr const& expr, SymbolId symbol, bool is_data) {
+        if (model_.symbols[symbol].label_dim) return refuse_label(expr, symbol);
         auto const lag = read_lag(expr, model_.symbols[symbol].dims);
         if (!lag) return {};
         Shape shape = workspace_.shape_of(symbol);
         Axes axes = model_.axes_of(symbol);
-        if (!lag->dim) return {model_.terms.leaf(is_data ? Op::Data : Op::Param, symbol, axes, lag->steps), shape, true};
+        if (!lag->dim)
+            return picked({model_.terms.leaf(is_data ? Op::Data : Op::Param, symbol, axes, lag->steps), shape, true}, expr, *lag);
         if (!is_data) {
             workspace_.error(114, expr.span, fmt::format("`{}` is a parameter", expr.text), "only data can be indexed by a dim of lags");
             return {};
@@ -167,6 +177,43 @@ class Lowering {
         return {model_.terms.leaf(Op::LagData, symbol, axes), shape, true};
     }
 
+    // ---- labels ----
+
+    Value refuse_label(Expr const& expr, SymbolId symbol) {
+        std::string const& dim = model_.dims[*model_.symbols[symbol].label_dim].name;
+        Diagnostic& d = workspace_.error(150, expr.span, fmt::format("`{}` is a label, not a number", expr.text),
+                                         "it picks an entry of what is over `" + dim + "`");
+        d.labels.push_back({model_.symbols[symbol].span, "declared here"});
+        auto const is_over = [&](Symbol const& other) {
+            return other.kind != SymbolKind::Data && other.dims.size() == 1 && model_.dims[other.dims.front()].name == dim;
+        };
+        auto const parameter = std::find_if(model_.symbols.begin(), model_.symbols.end(), is_over);
+        if (parameter != model_.symbols.end())
+            d.notes.push_back(hint(fmt::format("{}[{}]", parameter->name, workspace_.text(expr.span))));
+        else
+            d.notes.push_back(
+                fmt::format("declare a parameter for each label, `theta[{}] ~ normal(0, 1)`, and take `theta[{}]`", dim, expr.text));
+        return {};
+    }
+
+    /// The entry that the labels pick.
+    Value picked(Value value, Expr const& expr, Lag const& lag) {
+        for (Lag::Label const& label : lag.labels) {
+            DimId const dim = *model_.symbols[label.data].label_dim;
+            if (value.is_known && value.shape.row != dim && value.shape.column != dim) {
+                refuse_other_dim(expr, label.span, dim);
+                return {};
+            }
+            value = algebra_.pick(value, dim, label.data, label.steps);
+        }
+        return value;
+    }
+
+    void refuse_other_dim(Expr const& expr, Span place, DimId dim) {
+        workspace_.error(113, place, fmt::format("`{}` is not over `{}`", expr.text, model_.dims[dim].name))
+            .labels.push_back({workspace_.find(expr.text)->span, "declared here"});
+    }
+
     Value definition(Expr const& expr, SymbolId symbol) {
         bool const is_own = state_ == symbol;
         std::optional<DimId> const time = model_.time;
@@ -175,6 +222,12 @@ class Lowering {
         auto const lag = read_lag(expr, dims);
         if (!lag) return {};
         bool const is_lagged = lag->steps > 0 || lag->dim;
+        if (is_own && !lag->labels.empty()) {
+            workspace_.error(154, lag->labels.front().span, fmt::format("`{}` picks entries of itself by a label", expr.text),
+                             "a state goes on from the same entry of the step before",
+                             {"keep a state for each label, and pick where it is read"});
+            return {};
+        }
         if (is_own && lag->steps == 1 && !lag->dim) {
             if (!state_shape_) return {model_.terms.one(), {}, true, true};
             Axes axes = state_shape_->axes();
@@ -200,7 +253,7 @@ class Lowering {
             d.notes.push_back(fmt::format("lag the data inside it instead: for `k = W * x[{0}]` put `W * x[{0}-1]`", t));
             return {};
         }
-        return value_of(workspace_, symbol, expr.span);
+        return picked(value_of(workspace_, symbol, expr.span), expr, *lag);
     }
 
     /// The lag that the indices say. Others may only name the variable's dims.
@@ -217,6 +270,8 @@ class Lowering {
         bool const is_moved = index.kind == ExprKind::Subtract || index.kind == ExprKind::Add;
         Expr const& base = is_moved ? index.args[0] : index;
         Name const* const dim = base.kind == ExprKind::Name ? workspace_.find(base.text) : nullptr;
+        Name const* const data = index.kind == ExprKind::Name || index.kind == ExprKind::Index ? workspace_.find(index.text) : nullptr;
+        if (data && data->kind == NameKind::Data) return read_label(index, *data, lag);
         if (!dim || dim->kind != NameKind::Dim) return refuse_index(expr, index, base, dim);
         auto const id = static_cast<DimId>(dim->id);
         if (std::find(dims.begin(), dims.end(), id) == dims.end()) {
@@ -230,6 +285,26 @@ class Lowering {
             return false;
         }
         return read_steps_back(index, lag);
+    }
+
+    /// `group` or `group[t-1]` as an index.
+    bool read_label(Expr const& index, Name const& data, Lag& lag) {
+        if (!data.is_sound) return false;
+        if (!model_.symbols[data.id].label_dim) {
+            Diagnostic& d = workspace_.error(150, index.span, fmt::format("`{}` is a number, and an index is a label", index.text));
+            d.labels.push_back({data.span, "declared here"});
+            d.notes.push_back("data whose values are labels say of which dim: `group[...] in diet` in the data section");
+            return false;
+        }
+        auto const own = read_lag(index, model_.symbols[data.id].dims);
+        if (!own) return false;
+        if (own->dim || !own->labels.empty()) {
+            workspace_.error(113, index.span, fmt::format("`{}` cannot be indexed so", index.text),
+                             "one label: at this step, or steps back");
+            return false;
+        }
+        lag.labels.push_back({data.id, own->steps, index.span});
+        return true;
     }
 
     bool read_steps_back(Expr const& index, Lag& lag) {

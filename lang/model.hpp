@@ -23,6 +23,7 @@ struct Dim {
     Role role = Role::Labelled;
     std::optional<std::size_t> size;  ///< of a labelled dim: from the file, --dim, or the labels of its binding
     std::vector<std::string> labels;  ///< of a bound labelled dim
+    bool is_of_table = false;         ///< of a labelled dim: its labels are the values of columns; without a table there are none
     Span span;
 };
 
@@ -40,6 +41,7 @@ struct Symbol {
     Span span;
     std::vector<DimId> dims;               ///< as declared; at most once each, but in a Definition as `order` says
     bool may_be_missing = false;           ///< of Data
+    std::optional<DimId> label_dim;        ///< of Data whose values are labels: the dim that has them
     std::size_t first_step = 0;            ///< of a parameter over time: entries below have no value (`a[t > 0]`)
     std::optional<std::uint32_t> literal;  ///< of Fixed
     std::optional<double> learnt_from;     ///< of a Block or a Scale that is one number, without a spread: where its search starts

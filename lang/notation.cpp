@@ -76,7 +76,7 @@ std::string Notation::write(Term term, Level level) {
         case Op::Multiply:
         case Op::Contract: {
             auto const [is_negative, text] = write_signed(term);
-            bool const is_atom = node.op == Op::Constant && !is_negative;
+            bool const is_atom = (node.op == Op::Constant && !is_negative) || is_picked(node);
             return wrap((is_negative ? "-" : "") + text, is_atom ? Level::Atom : Level::Product);
         }
         case Op::Apply:
@@ -86,6 +86,7 @@ std::string Notation::write(Term term, Level level) {
         case Op::Literal:
         case Op::Data:
         case Op::LagData:
+        case Op::Member:
         case Op::Param:
         case Op::Previous:
         case Op::Weight:
@@ -156,11 +157,43 @@ std::string Notation::write_product(std::vector<Term> const& factors) {
 std::string Notation::write_contract(Node const& node) {
     auto const outer = names_;
     add_names(node.summed);
+    std::vector<Term> rest;
+    Axes picked;
+    for (Term const arg : node.args) {  // a label that picks an entry stands in place of its index
+        Node const& part = terms_[arg];
+        bool const picks = part.op == Op::Member &&
+                           std::find(node.summed.begin(), node.summed.end(), Terms::labels_of(part)) != node.summed.end() &&
+                           std::find(picked.begin(), picked.end(), Terms::labels_of(part)) == picked.end();
+        if (!picks) {
+            rest.push_back(arg);
+            continue;
+        }
+        names_[Terms::labels_of(part)] = write_label(part);
+        picked.push_back(Terms::labels_of(part));
+    }
     std::string dims;
-    for (Axis axis : node.summed) dims += (dims.empty() ? "" : ",") + name_of(axis);
-    std::string out = "sum[" + dims + "] " + write_product(node.args);
+    for (Axis axis : node.summed)
+        if (std::find(picked.begin(), picked.end(), axis) == picked.end()) dims += (dims.empty() ? "" : ",") + name_of(axis);
+    std::string out = (dims.empty() ? "" : "sum[" + dims + "] ") + write_product(rest);
     names_ = outer;
     return out;
+}
+
+/// `group[seq]`, the data of a Member.
+std::string Notation::write_label(Node const& member) const {
+    Symbol const& symbol = model_.symbols[member.payload];
+    Axes order;
+    for (DimId const dim : symbol.dims)
+        for (Axis const axis : member.axes)
+            if (axis.dim == dim && axis != Terms::labels_of(member)) order.push_back(axis);
+    return indexed(symbol.name, order, member.lag == 0 ? "" : fmt::format("-{}", member.lag));
+}
+
+/// `theta[group]`: no sum is left to be written.
+bool Notation::is_picked(Node const& node) const {
+    if (node.op != Op::Contract || node.args.size() != node.summed.size() + 1) return false;
+    return std::count_if(node.args.begin(), node.args.end(), [&](Term arg) { return terms_[arg].op == Op::Member; }) ==
+           static_cast<std::ptrdiff_t>(node.summed.size());
 }
 
 std::string Notation::write_leaf(Node const& node) {
@@ -191,6 +224,7 @@ std::string Notation::write_leaf(Node const& node) {
             }
             return indexed(symbol.name, order);
         }
+        case Op::Member: return "[" + write_label(node) + " = " + name_of(Terms::labels_of(node)) + "]";
         case Op::Previous:
             return indexed(node.payload < model_.symbols.size() ? model_.symbols[node.payload].name : "state", node.axes, "-1");
         case Op::Weight: return indexed(weight_name(node.payload), node.axes);
@@ -344,6 +378,7 @@ int Notation::rank(Term term) {
     Node const& node = terms_[term];
     Op const op = node.op;
     if (!is_leaf(node) && op != Op::Scan && find_definition(term)) return 4;
+    if (is_picked(node)) return 2;
     switch (op) {
         case Op::Constant: return 0;
         case Op::Weight: return 1;
@@ -358,6 +393,7 @@ int Notation::rank(Term term) {
         case Op::Multiply:
         case Op::Apply: return 5;
         case Op::Add: return 6;
+        case Op::Member:
         case Op::Delta: return 7;
         case Op::Contract: return 8;
     }

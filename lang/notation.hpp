@@ -45,6 +45,8 @@ class Notation {
     Signed write_signed(Term term);
     std::string write_product(std::vector<Term> const& factors);
     std::string write_contract(Node const& node);
+    std::string write_label(Node const& member) const;
+    bool is_picked(Node const& node) const;
     std::string write_leaf(Node const& node);
     std::string write_literal(Literal const& literal) const;
     std::string write_recurrence(std::string const& name, Axes const& order, Node const& scan);

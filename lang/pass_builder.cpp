@@ -142,6 +142,7 @@ std::optional<std::uint32_t> PassBuilder::compute(Term term, Entry const& entry)
             auto const argument = component(node.args[0], entry, numbering_.extent(node.axes));
             return argument ? std::optional(emit(Code::Shift, *argument, *argument)) : std::nullopt;
         }
+        case Op::Member: return member(node, entry);
         case Op::Delta: return entry.at(node.axes[0]) == entry.at(node.axes[1]) ? std::optional(constant(1)) : std::nullopt;
         case Op::Add: {
             std::vector<std::pair<std::uint32_t, std::uint32_t>> products;
@@ -209,6 +210,16 @@ std::optional<std::uint32_t> PassBuilder::variable(Node const& node, Entry const
         }
     }
     return input(reg);
+}
+
+/// Labels are numbered from 1.
+std::uint32_t PassBuilder::member(Node const& node, Entry const& entry) {
+    Register reg;
+    reg.extent = numbering_.extent(node.axes);
+    reg.from = From::Variable;
+    reg.index = numbering_.variables.at(static_cast<SymbolId>(node.payload));
+    reg.lag = node.lag;
+    return emit(Code::Equal, input(reg), constant(static_cast<double>(entry.at(Terms::labels_of(node)) + 1)));
 }
 
 std::uint32_t PassBuilder::input(Register const& reg) {

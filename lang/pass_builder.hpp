@@ -61,6 +61,7 @@ class PassBuilder {
     std::uint32_t sum(std::vector<std::pair<std::uint32_t, std::uint32_t>> const& products);
 
     std::uint32_t add_register(Register reg);
+    std::uint32_t member(Node const& node, Entry const& entry);
     std::uint32_t input(Register const& reg);
     std::uint32_t constant(double value);
     std::uint32_t emit(Code code, std::uint32_t a, std::uint32_t b);

@@ -40,13 +40,14 @@ struct Variable {
     std::vector<std::uint16_t> dims;  ///< as declared, of DimLayout
     std::vector<std::size_t> shape;   ///< of the labelled dims, in declared order
     std::size_t components = 1;
-    std::size_t first_step = 0;         ///< entries before it do not exist
-    bool may_be_missing = false;        ///< of Data
-    std::optional<double> learnt_from;  ///< of a parameter that is learnt as one number, by expectation maximisation
-    bool is_categorical = false;        ///< of a Block: 1 at one entry along its last labelled dim, 0 at the others
-    bool is_local = false;              ///< of a Scale: it makes a distribution out of normals, one number for each of their cells
-    bool is_kept = true;                ///< in the draws; local scales of outputs are not: new outputs have new ones
-    std::vector<ColumnExpr> columns;    ///< of Data: one per component
+    std::optional<std::uint16_t> label_dim;  ///< of Data whose values are the numbers of labels, from 1: of which dim
+    std::size_t first_step = 0;              ///< entries before it do not exist
+    bool may_be_missing = false;             ///< of Data
+    std::optional<double> learnt_from;       ///< of a parameter that is learnt as one number, by expectation maximisation
+    bool is_categorical = false;             ///< of a Block: 1 at one entry along its last labelled dim, 0 at the others
+    bool is_local = false;                   ///< of a Scale: it makes a distribution out of normals, one number for each of their cells
+    bool is_kept = true;                     ///< in the draws; local scales of outputs are not: new outputs have new ones
+    std::vector<ColumnExpr> columns;         ///< of Data: one per component
     Span span;
 };
 
@@ -65,6 +66,8 @@ struct SpreadLayout {
     std::optional<std::uint32_t> variable;  ///< a Scale or Data
     std::vector<std::uint32_t> component;   ///< with a variable: per component of the target, the variable's
     std::vector<double> constant;           ///< without: per component of the target; of a Covariance the matrix, row by row
+    std::vector<std::uint32_t> by;          ///< variables with labels that pick one of several: then the lists above have an entry for each
+                                            ///< label of the first, for each of the second, ..., for each component of the target
 };
 
 /// One normal statement. `weighted`: its cells differ in weight or precision, so that passes multiply by Source::Weight.
@@ -162,6 +165,7 @@ enum class Code : std::uint8_t {
     Sqrt,
     Abs,
     Reciprocal,  ///< out = f(a)
+    Equal,       ///< out = 1 where a is b, else 0; b is One
 };
 
 /// Operands have out's extent or are One; `a` of a Scan may also be Time.

@@ -63,6 +63,7 @@ class Printer {
         std::string text = statement_words[static_cast<std::size_t>(statement.kind)];
         if (!statement.role.empty()) text += ' ' + statement.role;
         if (statement.missing) text += " missing";
+        if (!statement.label_dim.empty()) text += " in " + statement.label_dim;
         line(2, text, statement.span);
         print(statement.lhs, 3);
         if (statement.kind != tree::StatementKind::Declare) print(statement.rhs, 3);

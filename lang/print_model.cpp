@@ -30,6 +30,7 @@ std::string write_column(ColumnExpr const& column) {
         case ColumnOp::Abs: return call("abs");
         case ColumnOp::Standardize: return call("standardize");
         case ColumnOp::Difference: return call("difference");
+        case ColumnOp::Label: return write_column(column.args[0]);
     }
     return {};
 }
@@ -50,7 +51,9 @@ std::string write_symbol(Model const& model, Notation& notation, SymbolId id) {
     std::string const declared = notation.declaration(id);
     std::string const since = symbol.first_step > 0 ? fmt::format("  from step {}", symbol.first_step) : "";
     switch (symbol.kind) {
-        case SymbolKind::Data: return "data " + declared + (symbol.may_be_missing ? " missing" : "");
+        case SymbolKind::Data:
+            return "data " + declared + (symbol.may_be_missing ? " missing" : "") +
+                   (symbol.label_dim ? " in " + model.dims[*symbol.label_dim].name : "");
         case SymbolKind::Block: return "block " + declared + since;
         case SymbolKind::Scale: return "scale " + declared + since;
         case SymbolKind::Fixed: {

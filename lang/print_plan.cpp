@@ -84,6 +84,7 @@ class PlanPrinter {
             words += fmt::format(" {} = ", argument_name(part.kind));
             words += part.variable ? fmt::format("{}[{}]", name(*part.variable), fmt::join(part.component, " "))
                                    : fmt::format("{}", fmt::join(part.constant, " "));
+            for (std::uint32_t const label : part.by) words += " by " + name(label);
         }
         FactorRegion const& region = factor.region;
         if (region.first_step > 0) words += fmt::format(", from step {}", region.first_step);
@@ -164,6 +165,7 @@ class PlanPrinter {
                 case Code::Add: put(at(step.a) + " + " + at(step.b)); break;
                 case Code::Multiply: put(at(step.a) + " * " + at(step.b)); break;
                 case Code::MultiplyAdd: put(at(step.out) + " + " + at(step.a) + " * " + at(step.b)); break;
+                case Code::Equal: put(at(step.a) + " == " + at(step.b)); break;
                 case Code::Shift: put(at(step.a) + "[t-1]"); break;
                 case Code::Scan: put(fmt::format("{} * {}[t-1] + {}", at(step.a), at(step.out), at(step.b))); break;
                 default: put(fmt::format("{}({})", function(step.code), at(step.a)));

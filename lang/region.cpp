@@ -145,6 +145,11 @@ class Regions {
         auto const last = label_of(dim, range.args[1]);
         if (!first || !last) return false;
         std::vector<std::string> all = d.labels;
+        if (d.is_of_table && !d.size) {  // what lies between is known once there is a table
+            labels.push_back({dim, *first, range.span});
+            labels.push_back({dim, *last, range.span});
+            return true;
+        }
         if (all.empty()) {
             bool const are_numbers = range.args[0].kind == ExprKind::Number && range.args[1].kind == ExprKind::Number;
             double const end = are_numbers ? range.args[1].value : 0;
@@ -169,6 +174,7 @@ class Regions {
         }
         std::string label = is_word ? value.text : workspace_.text(value.span);
         if (d.role == Role::Sequence) return label;
+        if (d.is_of_table && !d.size) return label;  // which there are is known once there is a table
         if (!d.labels.empty()) {
             if (std::find(d.labels.begin(), d.labels.end(), label) != d.labels.end()) return label;
             Diagnostic& error = workspace_.error(107, value.span, fmt::format("`{}` has no label `{}`", d.name, label));

@@ -20,6 +20,7 @@ std::optional<Powers> powers(Model const& model, Term term, SymbolId a, SymbolId
         case Op::Literal:
         case Op::Data:
         case Op::LagData:
+        case Op::Member:
         case Op::Previous:
         case Op::Weight:
         case Op::Covariance:

@@ -82,6 +82,37 @@ Term Terms::delta(Axis a, Axis b) {
     return intern(std::move(node));
 }
 
+Term Terms::member(std::uint32_t symbol, Axes cells, Axis labels, std::uint16_t lag) {
+    Node node;
+    node.op = Op::Member;
+    node.payload = symbol;
+    node.lag = lag;
+    node.first = {labels};
+    node.axes = std::move(cells);
+    node.axes.push_back(labels);
+    std::sort(node.axes.begin(), node.axes.end());
+    return intern(std::move(node));
+}
+
+bool Terms::join_members(std::vector<Term>& factors) {
+    auto const cells = [](Node const& node) {
+        Axes axes = node.axes;
+        std::erase(axes, labels_of(node));
+        return axes;
+    };
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+        Node const a = nodes_[factors[i]];
+        if (a.op != Op::Member) continue;
+        for (std::size_t j = i + 1; j < factors.size(); ++j) {
+            Node const b = nodes_[factors[j]];
+            if (b.op != Op::Member || b.payload != a.payload || b.lag != a.lag || cells(a) != cells(b)) continue;
+            factors[j] = delta(labels_of(a), labels_of(b));
+            return true;
+        }
+    }
+    return false;
+}
+
 Term Terms::add(std::vector<Term> terms) {
     // Flatten, then collect equal terms: each is (factor, rest).
     std::vector<Term> flat;
@@ -153,7 +184,7 @@ Term Terms::contract(std::vector<Term> factors, Axes summed) {
 
     // A Delta over a summed axis is a renaming; a Delta over two free axes lets the others use the smaller one.
     for (bool again = true; again;) {
-        again = false;
+        again = join_members(flat);
         for (std::size_t i = 0; i < flat.size() && !again; ++i) {
             if (nodes_[flat[i]].op != Op::Delta) continue;
             Axis keep = nodes_[flat[i]].axes[0];
@@ -376,6 +407,7 @@ Term Terms::rebuild(Term term, std::vector<Term> args) {
         case Op::Literal:
         case Op::Data:
         case Op::LagData:
+        case Op::Member:
         case Op::Param:
         case Op::Previous:
         case Op::Weight:
@@ -400,6 +432,12 @@ Term Terms::rename(Term root, Axis from, Axis to) {
             std::replace(first.begin(), first.end(), from, to);
             std::replace(second.begin(), second.end(), from, to);
             result = covariance(covariance_symbol(node), std::move(first), node.lag, std::move(second), second_lag(node));
+        } else if (node.op == Op::Member) {
+            Axes cells = node.axes;
+            std::erase(cells, labels_of(node));
+            std::replace(cells.begin(), cells.end(), from, to);
+            result = member(static_cast<std::uint32_t>(node.payload), std::move(cells), labels_of(node) == from ? to : labels_of(node),
+                            node.lag);
         } else if (node.args.empty()) {
             Axes axes = node.axes;
             std::replace(axes.begin(), axes.end(), from, to);

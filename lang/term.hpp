@@ -33,7 +33,8 @@ enum class Op : std::uint8_t {
     Literal,   ///< entries of a list written in the model; payload: index into Model::literals
     Data,      ///< a column; payload: symbol; lag: steps back (0 before the first step)
     LagData,   ///< a column over a dim of lags: entry k of the last axis is the value k + 1 steps back; payload: symbol
-    Param,     ///< a parameter; payload: symbol; lag as for Data
+    Member,  ///< 1 where the label that a column has, `lag` steps back, is that of an entry along the axis `first`, else 0; payload: symbol
+    Param,   ///< a parameter; payload: symbol; lag as for Data
     Previous,  ///< a state one step back, while its own definition is read; payload: symbol
     Weight,    ///< sqrt(weight * precision) of the cells of a factor; payload: factor. 0 where the target is missing
     Delta,     ///< 1 where its two axes agree, else 0
@@ -56,7 +57,8 @@ struct Node {
     std::uint64_t payload = 0;
     std::vector<Term> args;  ///< sorted for Add, Multiply, Contract
     Axes summed;             ///< of a Contract
-    Axes first, second;      ///< of a Covariance: the axes of either entry, in the order in which its symbol has them; not sorted
+    Axes first, second;      ///< of a Covariance: the axes of either entry, in the order in which its symbol has them; not sorted. Of a
+                             ///< Member `first` is the axis of the labels
     Axes axes;               ///< free axes
     friend bool operator==(Node const& a, Node const& b) {
         return a.op == b.op && a.lag == b.lag && a.payload == b.payload && a.args == b.args && a.summed == b.summed && a.axes == b.axes &&
@@ -84,6 +86,10 @@ class Terms {
 
     Term leaf(Op op, std::uint64_t payload, Axes axes, std::uint16_t lag = 0);
     Term delta(Axis a, Axis b);
+    /// 1 where the label of column `symbol`, over the axes `cells`, is the entry along `labels`. A cell has one label: the product of two
+    /// over different axes is a Delta of these times one of them.
+    Term member(std::uint32_t symbol, Axes cells, Axis labels, std::uint16_t lag = 0);
+    static Axis labels_of(Node const& member) { return member.first.front(); }
     Term add(std::vector<Term> terms);
     Term multiply(std::vector<Term> factors);
     /// sum over `summed` of the product of `factors`
@@ -121,6 +127,8 @@ class Terms {
 
   private:
     Term intern(Node node);
+    /// Two Members of one label in a product: one of them, and a Delta. False if there are none.
+    bool join_members(std::vector<Term>& factors);
     Term rebuild(Term term, std::vector<Term> args);
     /// `axis` with the first copy from Axis::bound on that stands nowhere in the term.
     Axis unused_bound(Term term, Axis axis) const;

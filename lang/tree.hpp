@@ -65,6 +65,8 @@ struct Statement {
     std::string role;  ///< a leading word: "time" or "sequence" in `time t`; else empty
     Span role_span;
     bool missing = false;      ///< a trailing `missing`
+    std::string label_dim;     ///< of `group[seq] in diet`; else empty
+    Span label_dim_span;       ///< with the `in`
     Expr lhs;                  ///< Name or Index
     Expr rhs;                  ///< of Define, Sample, Fixed
     std::optional<Ends> ends;  ///< of Sample

@@ -227,6 +227,19 @@ Value Algebra::diagonal(Operand const& a, Span span) {
     return {terms.multiply({a.value.term, terms.delta(square.row_axis(), square.column_axis())}), square, true};
 }
 
+Value Algebra::pick(Value const& a, DimId dim, SymbolId data, std::uint16_t lag) {
+    if (!a.is_known || a.is_open) return a;
+    Terms& terms = workspace_.model.terms;
+    bool const is_row = a.shape.row == dim;
+    Axis const axis{dim, contracted};
+    Term const term = terms.rename(a.term, is_row ? a.shape.row_axis() : a.shape.column_axis(), axis);
+    Value result = a;
+    result.term = terms.contract({term, terms.member(data, workspace_.model.axes_of(data), axis, lag)}, {axis});
+    result.shape = {is_row ? a.shape.column : a.shape.row, std::nullopt};
+    if (is_row && a.shape.column) result.term = terms.rename(result.term, a.shape.column_axis(), result.shape.row_axis());
+    return result;
+}
+
 Value Algebra::transpose(Operand const& operand) {
     Value a = operand.value;
     if (!a.is_known || a.is_open) return a;

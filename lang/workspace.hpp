@@ -255,6 +255,8 @@ class Algebra {
     Value power(Operand const& a, Operand const& exponent, Span span, bool is_report);
     Value apply(Function function, Operand const& a, Span span, bool is_report);
     Value diagonal(Operand const& a, Span span);
+    /// The entry along `dim`, of which the shape has one, that the label of `data` picks, `lag` steps back.
+    Value pick(Value const& a, DimId dim, SymbolId data, std::uint16_t lag);
     Value transpose(Operand const& a);
     Value negate(Value a);
 

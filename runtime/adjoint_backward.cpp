@@ -61,6 +61,7 @@ void AdjointRunner::undo(Instruction const& instruction, Steps steps) {
         case Code::Log:
         case Code::Sqrt:
         case Code::Abs:
+        case Code::Equal:
         case Code::Reciprocal: throw std::logic_error("a parameter inside a function");  // BAM0213 before
     }
 }

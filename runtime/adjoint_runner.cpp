@@ -204,6 +204,7 @@ void AdjointRunner::execute(Instruction const& instruction, Steps steps) {
         case Code::Log: unary([](double x) { return std::log(x); }); break;
         case Code::Sqrt: unary([](double x) { return std::sqrt(x); }); break;
         case Code::Abs: unary([](double x) { return std::abs(x); }); break;
+        case Code::Equal: unary([&](double x) { return x == *b ? 1.0 : 0.0; }); break;
         case Code::Reciprocal: unary([](double x) { return 1 / x; }); break;
     }
 }

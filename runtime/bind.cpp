@@ -233,14 +233,19 @@ void Binder::report_conflicts(Variable const& variable, Conflicts const& conflic
         scope = fmt::format(" per step, but two at step {}", where_[conflict.row].step);
     else
         scope = ", but two in the table";
+    auto const here = [&](double value) {
+        ColumnExpr const& column = *conflicts.column;
+        return column.op == ColumnOp::Label ? fmt::format("`{}` here", column.args[static_cast<std::size_t>(value)].name)
+                                            : fmt::format("{} here", value);
+    };
     std::vector<std::string> notes{
         fmt::format("if it changes from row to row, declare it as `{}`; else correct the table", declaration(variable, true))};
     if (conflicts.count > 1) notes.insert(notes.begin(), fmt::format("so it is in {} more rows", conflicts.count - 1));
     diagnostics_.push_back({448,
                             Severity::Error,
                             fmt::format("`{}` has one value{}", declaration(variable, false), scope),
-                            {{place(*conflicts.column, conflict.row), fmt::format("{} here", conflict.value)},
-                             {place(*conflicts.column, conflict.first_row), fmt::format("{} here", conflict.first_value)},
+                            {{place(*conflicts.column, conflict.row), here(conflict.value)},
+                             {place(*conflicts.column, conflict.first_row), here(conflict.first_value)},
                              {variable.span, "declared here"}},
                             std::move(notes)});
 }

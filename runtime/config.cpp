@@ -120,6 +120,7 @@ Json identity(RunConfig const& config) {
               {"options", to_json(config.options)},
               {"interrupted", config.is_interrupted}};
     if (config.learns_hyper) json["model"]["learn_hyper"] = true;
+    if (!config.labels.empty()) json["model"]["labels"] = config.labels;
     if (!config.options.until.empty()) json["until_met"] = config.is_until_met;
     return json;
 }
@@ -133,6 +134,7 @@ RunConfig to_config(Json const& json) {
     config.dims = model.at("dims").get<std::map<std::string, std::size_t>>();
     model.at("priors").get_to(config.priors);
     config.learns_hyper = model.value("learn_hyper", false);
+    config.labels = model.value("labels", config.labels);
     for (Json const& file : model.at("files"))
         config.files.push_back(
             {file.at("name").get<std::string>(), file.at("text").get<std::string>(), file.at("also").get<std::vector<std::string>>()});

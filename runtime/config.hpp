@@ -38,7 +38,8 @@ struct RunConfig {
     std::vector<std::string> requested;  ///< names of the files that were asked for: those of priors, then the model
     std::vector<File> files;             ///< those, and all that they use
     std::map<std::string, std::size_t> dims;
-    std::vector<std::string> priors;  ///< named sets
+    std::vector<std::string> priors;                         ///< named sets
+    std::map<std::string, std::vector<std::string>> labels;  ///< by dim, of dims whose labels are the values of columns
     bool learns_hyper = false;
     std::string data_name;
     std::string data_hash;

@@ -68,6 +68,21 @@ constexpr std::size_t most_alone = 1;
 
 }  // namespace
 
+std::size_t place_of(Layout const& layout, Bound const& bound, SpreadLayout const& part, std::size_t component, std::size_t sequence,
+                     std::size_t step) {
+    if (part.by.empty()) return component;
+    std::size_t place = 0;
+    std::size_t places = 1;
+    for (std::uint32_t const v : part.by) {
+        Variable const& labels = layout.variables[v];
+        std::size_t const size = layout.dims[*labels.label_dim].size;
+        place = place * size + static_cast<std::size_t>(bound.data[v][entry_of(labels, 0, bound.grid, sequence, step)]) - 1;
+        places *= size;
+    }
+    std::size_t const components = std::max(part.component.size(), part.constant.size()) / places;
+    return place * components + component;
+}
+
 std::vector<bool> weighted_factors(Layout const& layout, std::vector<std::vector<double>> const& masks) {
     std::vector<bool> weighted;
     for (std::size_t f = 0; f < layout.factors.size(); ++f)
@@ -204,15 +219,17 @@ double Factors::mask(std::size_t factor, std::size_t component, std::size_t inde
 
 std::size_t Factors::scale_index(ScaleUse const& use, std::size_t component, std::size_t sequence, std::size_t step) const {
     SpreadLayout const& part = plan_.layout.factors[use.factor].spread[use.part];
-    return entry_of(plan_.layout.variables[*part.variable], part.component[component], bound_.grid, sequence, step);
+    std::size_t const place = place_of(plan_.layout, bound_, part, component, sequence, step);
+    return entry_of(plan_.layout.variables[*part.variable], part.component[place], bound_.grid, sequence, step);
 }
 
 double Factors::precision_of(SpreadLayout const& part, std::size_t component, std::size_t sequence, std::size_t step) const {
     if (part.kind == SpreadKind::Covariance) return 1;
-    if (!part.variable) return to_precision(part.kind, part.constant[component]);
+    std::size_t const place = place_of(plan_.layout, bound_, part, component, sequence, step);
+    if (!part.variable) return to_precision(part.kind, part.constant[place]);
     Variable const& variable = plan_.layout.variables[*part.variable];
     std::vector<double> const& values = variable.kind == VariableKind::Scale ? state_.values[*part.variable] : bound_.data[*part.variable];
-    return to_precision(part.kind, values[entry_of(variable, part.component[component], bound_.grid, sequence, step)]);
+    return to_precision(part.kind, values[entry_of(variable, part.component[place], bound_.grid, sequence, step)]);
 }
 
 double Factors::precision(std::size_t f, std::size_t component, std::size_t sequence, std::size_t step) const {

@@ -19,6 +19,10 @@ std::vector<std::vector<double>> make_masks(Layout const& layout, Bound const& b
 std::vector<bool> weighted_factors(Layout const& layout, std::vector<std::vector<double>> const& masks);
 
 /// The weights of all factors for one chain, and their log densities at its state.
+/// Where the number of a part that a cell of the target has stands in its lists: where labels pick one, that of the labels of the cell.
+std::size_t place_of(Layout const& layout, Bound const& bound, SpreadLayout const& part, std::size_t component, std::size_t sequence,
+                     std::size_t step);
+
 class Factors {
   public:
     Factors(Plan const& plan, Bound const& bound, State const& state, std::vector<std::vector<double>> const& masks,

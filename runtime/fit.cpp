@@ -49,6 +49,7 @@ RunConfig make_config(Prepared::Parts const& prepared, FitOptions const& options
     config.requested = program.request.files;
     config.files = files_of(program);
     config.dims = program.request.dims;
+    config.labels = program.request.labels;
     config.priors = program.request.priors;
     config.learns_hyper = program.request.learns_hyper;
     config.data_name = prepared.data_name;

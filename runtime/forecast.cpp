@@ -75,7 +75,7 @@ Run repeated(Run const& mode) {
 Predictions Fit::predict(Csv const& table, std::optional<std::uint64_t> seed) const {
     auto const program = parts_->program ? parts_->program : program_of(parts_->config);
     Diagnostics diagnostics;
-    auto bound = bind_new(*program, parts_->config, table, diagnostics);  // no structured binding: clang 14 has none in a lambda
+    auto bound = bind_new(program, parts_->config, table, diagnostics);  // no structured binding: clang 14 has none in a lambda
     std::shared_ptr<Sources>& sources = bound.sources;
     Problem const& problem = bound.table->problem;
     warn_of_shifted_sequences(parts_->config, problem.plan.layout, problem.bound, diagnostics);

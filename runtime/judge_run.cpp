@@ -124,7 +124,7 @@ Judgement Fit::score(Csv const& held_out) const {
     auto const program = parts_->program ? parts_->program : program_of(parts_->config);
     Predictions const predictions = predict(held_out);
     Diagnostics diagnostics;
-    FittedTable const fresh = bind_new(*program, parts_->config, held_out, diagnostics);
+    FittedTable const fresh = bind_new(program, parts_->config, held_out, diagnostics);
     Problem const& problem = fresh.table->problem;
     require_density(problem);
     require_no_holes(problem);

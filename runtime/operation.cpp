@@ -32,6 +32,7 @@ double apply(ColumnOp op, double left, double right) {
         case ColumnOp::Column:
         case ColumnOp::Standardize:
         case ColumnOp::Difference:
+        case ColumnOp::Label:
         case ColumnOp::Text: break;
     }
     throw std::logic_error("a column expression has no such operation");

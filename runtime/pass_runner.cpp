@@ -215,6 +215,7 @@ void PassRunner::execute(Operation& operation, Chunk const& chunk) {
         case Code::Log: unary(out, a, a_is_one, n, [](double x) { return std::log(x); }); break;
         case Code::Sqrt: unary(out, a, a_is_one, n, [](double x) { return std::sqrt(x); }); break;
         case Code::Abs: unary(out, a, a_is_one, n, [](double x) { return std::abs(x); }); break;
+        case Code::Equal: unary(out, a, a_is_one, n, [b = *pointers_[instruction.b]](double x) { return x == b ? 1.0 : 0.0; }); break;
         case Code::Reciprocal: unary(out, a, a_is_one, n, [](double x) { return 1 / x; }); break;
     }
 }

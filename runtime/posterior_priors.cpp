@@ -124,6 +124,11 @@ class Writer {
         return dims;
     }
 
+    bool is_of_table(std::uint16_t d) const {
+        return std::any_of(layout_.variables.begin(), layout_.variables.end(),
+                           [&](Variable const& variable) { return variable.label_dim == d; });
+    }
+
     /// A label as an index names it: an index that is the name of a dim stands for all of its entries.
     std::string index_of(std::uint16_t d, std::size_t k) const {
         std::string const& label = layout_.dims[d].labels[k];
@@ -235,7 +240,7 @@ class Writer {
     }
 
     /// A statement for each entry, in the interval that it has.
-    void write_truncated(Variable const& variable, Group const& group) {
+    void write_entries(Variable const& variable, Group const& group) {
         auto const dims = labelled_dims(variable);
         for (std::size_t c = 0; c < group.entries.size(); ++c) {
             std::vector<std::string> labels(dims.size());
@@ -266,12 +271,15 @@ class Writer {
     void write_block(Variable const& variable, Group const& group) {
         std::size_t const row = variable.shape.empty() ? 1 : variable.shape.back();
         auto const dims = labelled_dims(variable);
-        if (is_truncated(variable)) return write_truncated(variable, group);
+        if (is_truncated(variable)) return write_entries(variable, group);
         if (variable.is_categorical) return write_choice(variable, group);
         std::vector<std::vector<std::string>> covariances;
         for (std::size_t first = 0; first < group.entries.size(); first += row) covariances.push_back(covariance(group, first, row));
         // A block whose rows have a covariance has one for all of them: entries are then drawn a row at a time.
         bool const has_rows = std::all_of(covariances.begin(), covariances.end(), [](auto const& rows) { return !rows.empty(); });
+        // Another table may have other labels, or as many of another kind: a list over them would not say whose its numbers are.
+        bool const is_by_labels = std::any_of(dims.begin(), dims.end(), [&](std::uint16_t d) { return is_of_table(d); });
+        if (is_by_labels && (!has_rows || is_of_table(dims.back()))) return write_entries(variable, group);
         if (!has_rows) {
             for (Entry const& entry : group.entries) note_entry(entry, false);
             statement(fmt::format("{} ~ normal({}, {})", target(variable, group),

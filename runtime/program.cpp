@@ -13,6 +13,7 @@
 #include "explain_trouble.hpp"
 #include "fit.hpp"
 #include "geweke.hpp"
+#include "labels.hpp"
 #include "mean_field.hpp"
 #include "overview.hpp"
 #include "prior_check.hpp"
@@ -86,6 +87,29 @@ std::shared_ptr<Program::Parts const> make_program(CompileRequest const& request
         Program::Parts{sources, std::move(*result.compiled), request, make_report(sources, std::move(diagnostics)), std::move(name)});
 }
 
+std::shared_ptr<Program::Parts const> with_labels(std::shared_ptr<Program::Parts const> program, Csv const& csv) {
+    std::vector<LabelColumns> const wanted = program->compiled.label_columns();
+    if (wanted.empty()) return program;
+    auto sources = std::make_shared<Sources>(*program->sources);
+    std::uint32_t const source = sources->add_table(csv.name, csv.text);
+    Diagnostics diagnostics;
+    auto const table = Table::parse((*sources)[source].text, source, {csv.separator, csv.decimal_point}, diagnostics);
+    throw_if_error(sources, diagnostics);
+    CompileRequest request = program->request;
+    for (LabelColumns const& one : wanted) add_labels(one, *table, request.labels[one.dim], diagnostics);
+    throw_if_error(sources, diagnostics);
+    if (request.labels == program->request.labels) return program;
+    Reader const reader = [&](std::string const& name) {
+        ReadText read;
+        auto const file = program->compiled.files().find(name);
+        if (file == program->compiled.files().end()) return read_text(name);
+        read.identity = (*program->sources)[file->second].name;
+        read.text = (*program->sources)[file->second].text;
+        return read;
+    };
+    return make_program(request, reader);
+}
+
 std::unique_ptr<PreparedTable> prepare(Program::Parts const& program, Csv const& csv, BindOptions const& options,
                                        std::shared_ptr<Sources>& sources, Diagnostics& diagnostics) {
     sources = std::make_shared<Sources>(*program.sources);
@@ -153,8 +177,8 @@ Prepared Program::with(Csv const& csv) const {
     auto parts = std::make_shared<Prepared::Parts>();
     std::shared_ptr<Sources> sources;
     Diagnostics diagnostics;
-    parts->program = parts_;
-    parts->table = prepare(*parts_, csv, {}, sources, diagnostics);
+    parts->program = with_labels(parts_, csv);
+    parts->table = prepare(*parts->program, csv, {}, sources, diagnostics);
     parts->sources = sources;
     parts->report = make_report(std::move(sources), std::move(diagnostics));
     parts->data_name = csv.name;

@@ -32,6 +32,10 @@ struct Prepared::Parts {
 /// Compiles, or throws Error.
 std::shared_ptr<Program::Parts const> make_program(CompileRequest const& request, Reader const& reader);
 
+/// The same program, compiled anew where the table has labels that it does not know yet: behind those that it knows, in the order of
+/// numbers, or of texts. Throws Error.
+std::shared_ptr<Program::Parts const> with_labels(std::shared_ptr<Program::Parts const> program, Csv const& table);
+
 /// Throws Error (BAM0491) if a prior is flat; `what` draws from the priors: "calibration".
 void require_proper_priors(Program::Parts const& program, Problem const& problem, std::string const& what);
 

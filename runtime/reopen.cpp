@@ -37,6 +37,7 @@ CompileRequest request_of(RunConfig const& config) {
     request.dims = config.dims;
     request.priors = config.priors;
     request.learns_hyper = config.learns_hyper;
+    request.labels = config.labels;
     return request;
 }
 
@@ -123,8 +124,12 @@ FittedTable bind_fitted(Program::Parts const& program, RunConfig const& config, 
     return bind_columns(program, config, csv, false, diagnostics);
 }
 
-FittedTable bind_new(Program::Parts const& program, RunConfig const& config, Csv const& table, Diagnostics& diagnostics) {
-    return bind_columns(program, config, table, true, diagnostics);
+FittedTable bind_new(std::shared_ptr<Program::Parts const> const& program, RunConfig const& config, Csv const& table,
+                     Diagnostics& diagnostics) {
+    auto known = with_labels(program, table);
+    FittedTable bound = bind_columns(*known, config, table, true, diagnostics);
+    bound.program = std::move(known);
+    return bound;
 }
 
 }  // namespace bam

@@ -26,6 +26,7 @@ bool is_fitted(Csv const& table, RunConfig const& config);
 
 /// A table that is bound as that of the run was when it was fitted.
 struct FittedTable {
+    std::shared_ptr<Program::Parts const> program;  ///< of bind_new: that of the run, with the labels that only this table has
     std::shared_ptr<Sources> sources;
     std::unique_ptr<PreparedTable> table;
 };
@@ -33,6 +34,7 @@ struct FittedTable {
 FittedTable bind_fitted(Program::Parts const& program, RunConfig const& config, std::optional<Csv> const& given, Diagnostics& diagnostics);
 
 /// Another one, of which columns of outputs may be absent. Throws Error.
-FittedTable bind_new(Program::Parts const& program, RunConfig const& config, Csv const& table, Diagnostics& diagnostics);
+FittedTable bind_new(std::shared_ptr<Program::Parts const> const& program, RunConfig const& config, Csv const& table,
+                     Diagnostics& diagnostics);
 
 }  // namespace bam

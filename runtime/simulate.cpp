@@ -48,15 +48,15 @@ Simulated Fit::simulate(std::optional<Csv> const& given, SimulateOptions const& 
                           : fitted_table(parts_->config, "say which table to simulate outputs for: `--data TABLE`",
                                          fmt::format("to simulate outputs for it as it is now, say `--data {}`", parts_->config.data_name));
     Diagnostics diagnostics;
-    FittedTable const bound = bind_new(*program, parts_->config, csv, diagnostics);  // clang 14 has no structured binding in a lambda
+    FittedTable const bound = bind_new(program, parts_->config, csv, diagnostics);  // clang 14 has no structured binding in a lambda
     std::shared_ptr<Sources> const& sources = bound.sources;
     auto const& prepared = bound.table;
     Run const& run = parts_->run;
     std::vector<double const*> rows;  // of all chains
     for (Chain const& chain : run.chains)
         for (std::size_t i = 0; i < chain.log_joint.size(); ++i) rows.push_back(chain.values.data() + i * run.columns.size());
-    return or_explain(program->sources, prepared->problem.plan.layout, [&] {
-        Problem complete = with_all_cells(program->compiled, prepared->problem);
+    return or_explain(bound.program->sources, prepared->problem.plan.layout, [&] {
+        Problem complete = with_all_cells(bound.program->compiled, prepared->problem);
         Simulation simulation(complete, options.seed.value_or(parts_->config.options.seed), run.columns, diagnostics);
         throw_if_error(sources, diagnostics);
         auto const table = reread(*sources, csv.separator, csv.decimal_point);

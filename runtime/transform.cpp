@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "cell.hpp"
+#include "labels.hpp"
 #include "nearest.hpp"
 #include "operation.hpp"
 
@@ -108,6 +109,7 @@ class Evaluator {
     void report_text(ColumnExpr const& leaf, std::size_t column, std::vector<std::size_t> const& rows);
     void report_text_column(ColumnExpr const& leaf, std::size_t column, std::size_t row);
     Values compare_text(ColumnExpr const& expression, TextComparison const& comparison);
+    Values labels(ColumnExpr const& expression);
     Values combine(ColumnExpr const& expression);
     void report_faults(ColumnExpr const& expression, Values const& left, Values const& right, std::vector<std::size_t> const& rows);
     Values difference(ColumnExpr const& expression);
@@ -155,6 +157,7 @@ Evaluator::Values Evaluator::values(ColumnExpr const& expression) {
         case ColumnOp::Column: return numbers(expression);
         case ColumnOp::Standardize: return standardize(expression);
         case ColumnOp::Difference: return difference(expression);
+        case ColumnOp::Label: return labels(expression);
         default: break;
     }
     if (auto const comparison = find_text_comparison(expression)) return compare_text(expression, *comparison);
@@ -227,6 +230,14 @@ Evaluator::Values Evaluator::compare_text(ColumnExpr const& expression, TextComp
             result[row] = is_equal == (expression.op == ColumnOp::Equal) ? 1 : 0;
         }
     }
+    return result;
+}
+
+Evaluator::Values Evaluator::labels(ColumnExpr const& expression) {
+    std::size_t const column = table_.find_column(expression.args.front().name).value();
+    Values result = label_numbers(expression, table_, column);
+    for (std::size_t row = 0; row < table_.rows(); ++row)
+        if (table_.is_missing(row, column)) note_missing(row, column);
     return result;
 }
 

@@ -28,6 +28,13 @@ class Oracle {
             case Op::Previous:
             case Op::Covariance:
             case Op::Weight: return 0;
+            case Op::Member: {
+                // Labels of a table are numbered from 1; before the first step there is none.
+                Node data = node;
+                data.op = Op::Data;
+                std::erase(data.axes, Terms::labels_of(node));
+                return leaf(data, entry, sequence, step, state) == static_cast<double>(entry.at(Terms::labels_of(node)) + 1) ? 1 : 0;
+            }
             case Op::Delta: return entry.at(node.axes[0]) == entry.at(node.axes[1]) ? 1 : 0;
             case Op::Add: {
                 double sum = 0;

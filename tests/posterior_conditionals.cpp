@@ -42,6 +42,10 @@ TEST_CASE("conditionals: every chunk boundary") {
         check_study("ar", "series", cells);
     }
 }
+TEST_CASE("conditionals: groups by labels of columns - spreads by labels - decays and paths by labels") {
+    for (char const* name : {"grouped", "group_noise", "group_paths"})
+        for (std::size_t const cells : std::initializer_list<std::size_t>{512, 1, 3, 7}) check_study(name, "groups", cells);
+}
 TEST_CASE("conditionals: entries per step and per cell with noise per sequence") { check_study("steps", "small"); }
 TEST_CASE("conditionals: a vector of levels with a transition matrix that all sequences share") { check_study("levels", "small"); }
 TEST_CASE("conditionals: a local linear trend that is read a step late") {

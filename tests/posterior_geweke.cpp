@@ -125,6 +125,9 @@ TEST_CASE("geweke: attention with a horseshoe and a cut flat prior") { check_gew
 TEST_CASE("geweke: regression with outliers and truncated priors") { check_geweke("robust_regression", "rows"); }
 TEST_CASE("geweke: logistic regression") { check_geweke("logistic", "rows"); }
 TEST_CASE("geweke: horseshoe and laplace in a regression") { check_geweke("shrinkage", "rows"); }
+TEST_CASE("geweke: groups by labels of columns") { check_geweke("grouped", "groups"); }
+TEST_CASE("geweke: spreads by labels of columns") { check_geweke("group_noise", "groups"); }
+TEST_CASE("geweke: decays and paths by labels of columns") { check_geweke("group_paths", "groups"); }
 TEST_CASE("geweke: latent groups and readings that are off") { check_geweke("latent", "small"); }
 TEST_CASE("geweke: latent groups over-relaxed") { check_geweke("latent", "small", false, -0.6); }
 TEST_CASE("geweke: choices of no sequence and no step") { check_geweke("picked", "small"); }

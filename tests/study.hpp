@@ -9,9 +9,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "labels.hpp"
 #include "layout.hpp"
 #include "load.hpp"
 #include "passes.hpp"
+#include "pick.hpp"
 #include "replica.hpp"
 #include "source.hpp"
 #include "table.hpp"
@@ -43,8 +45,17 @@ inline void require(bool holds, Study const& study) {
 }
 
 inline void finish(Study& study, std::vector<tree::File> const& files, std::string const& table_text, Choices const& choices) {
+    std::uint32_t const source = study.sources.add_table("table.csv", table_text);
+    auto const table = Table::parse(study.sources[source].text, source, {}, study.diagnostics);
+    require(table.has_value(), study);
     auto model = check(files, study.sources, choices, study.diagnostics);
     require(model.has_value(), study);
+    if (auto const columns = label_columns(*model); !columns.empty()) {
+        Choices with_labels = choices;
+        for (LabelColumns const& one : columns) add_labels(one, *table, with_labels.labels[one.dim], study.diagnostics);
+        model = check(files, study.sources, with_labels, study.diagnostics);
+        require(model.has_value(), study);
+    }
     study.model = std::move(*model);
     auto derivation = derive(study.model, study.diagnostics);
     require(derivation.has_value(), study);
@@ -53,9 +64,6 @@ inline void finish(Study& study, std::vector<tree::File> const& files, std::stri
     auto laid_out = lay_out(study.model, study.derivation, study.diagnostics);
     require(laid_out.has_value(), study);
     study.laid_out = std::move(*laid_out);
-    std::uint32_t const source = study.sources.add_table("table.csv", table_text);
-    auto table = Table::parse(study.sources[source].text, source, {}, study.diagnostics);
-    require(table.has_value(), study);
     auto bound = bind(study.laid_out.layout, *table, {}, study.diagnostics);
     require(bound.has_value(), study);
     Problem& problem = study.problem;
