@@ -8,7 +8,9 @@
 #include <mutex>
 #include <thread>
 
+#include "chain_scores.hpp"
 #include "checkpoints.hpp"
+#include "density_parts.hpp"
 #include "each_chain.hpp"
 #include "maximise.hpp"
 #include "predict.hpp"
@@ -135,6 +137,7 @@ ChainOptions to_chain_options(FitOptions const& options) {
     chain.exchange = options.exchange;
     chain.rungs = options.rungs;
     chain.evidence = options.evidence;
+    chain.score_reports = options.score_reports;
     chain.sweep.draws_rows = options.by_rows;
     chain.sweep.moves_orbits = options.by_orbits;
     return chain;
@@ -215,6 +218,9 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
         if (!tempering.is_while_sampling) ladder.reset();
         auto sampling = begin;
         PredictionRecorder predictions(predictor, problem, replica.inputs(), c);
+        std::optional<ScoreKeeper> scores;
+        if (options.score_reports > 0 && why_no_likelihood(problem).empty()) scores.emplace(problem, replica.inputs(), replica.factors());
+        std::size_t const between_reports = std::max<std::size_t>(1, kept / std::max<std::size_t>(options.score_reports, 1));
         for (std::size_t i = 0; i < total; ++i) {
             if (stop.stop_requested() || failed.stop_requested()) {
                 chain.is_interrupted = true;
@@ -224,6 +230,7 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
                 chain.warmup_seconds = seconds_since(begin);
                 sampling = std::chrono::steady_clock::now();
             }
+            ChainScores const* report = nullptr;
             if (ladder) adapt(*ladder, i, options.num_warmup, options.rungs);
             for (std::size_t k = 0; k < sweeps; ++k) ladder ? ladder->step(start_rounds + i * sweeps + k) : replica.sweep(i * sweeps + k);
             if (i >= options.num_warmup && (i - options.num_warmup) % options.thin == 0) {
@@ -233,12 +240,15 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
                 chain.log_joint.push_back(replica.log_joint());
                 chain.log_likelihood.push_back(replica.log_likelihood());
                 predictions.record(chain.log_joint.size() - 1, replica.factors());
+                if (scores) scores->record();
+                std::size_t const draws = chain.log_joint.size();
+                if (scores && (draws % between_reports == 0 || draws == kept)) report = &scores->report();
             }
             if (options.evidence && i >= options.num_warmup)
                 for (std::size_t r = 0; r < ladder->rungs(); ++r) chain.rungs.log_likelihoods.push_back(ladder->at(r).log_likelihood());
             if (progress) {
                 std::lock_guard const lock(mutex);
-                progress(c, i + 1, total, i < options.num_warmup, (ladder ? ladder->at(0) : replica).log_joint());
+                progress(c, i + 1, total, i < options.num_warmup, (ladder ? ladder->at(0) : replica).log_joint(), report);
             }
             if (checkpoints != nullptr && i >= options.num_warmup && !checkpoints->go_on(run, i + 1 - options.num_warmup, stop, failed))
                 break;

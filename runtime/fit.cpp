@@ -21,6 +21,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "aligned_summary.hpp"
 #include "assignments.hpp"
 #include "chains.hpp"
 #include "checkpoints.hpp"
@@ -286,9 +287,11 @@ void run_gibbs(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions co
                std::stop_token stop) {
     ChainProgress chain_progress;
     if (progress)
-        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint) {
+        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint,
+                             ChainScores const* scores) {
             Progress now{chain + 1, iteration, total, is_warmup};
             now.log_joint = log_joint;
+            now.scores = scores;
             progress(now);
         };
     ChainOptions chains = to_chain_options(options);
@@ -489,12 +492,14 @@ FitOptions const& Fit::options() const { return parts_->config.options; }
 std::vector<std::string> const& Fit::notes() const { return parts_->run.notes; }
 std::string Fit::table(bool raw) const {
     if (parts_->mode) return mode_table(parts_->rows, *parts_->mode, raw);
+    if (raw) return raw_table(*parts_);
     return summary_table(parts_->rows, raw, parts_->climb ? parts_->climb->sds : std::vector<double>{});
 }
 std::string Fit::verdict() const { return to_text(parts_->verdict); }
 std::string Fit::json() const {
     if (parts_->mode) return mode_json(parts_->rows, *parts_->mode, parts_->verdict);
-    return summary_json(parts_->rows, parts_->verdict, parts_->climb ? parts_->climb->sds : std::vector<double>{}, parts_->run.exchange);
+    return with_aligned(*parts_, summary_json(parts_->rows, parts_->verdict, parts_->climb ? parts_->climb->sds : std::vector<double>{},
+                                              parts_->run.exchange));
 }
 
 std::optional<Evidence> Fit::evidence() const {

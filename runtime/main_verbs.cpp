@@ -106,14 +106,17 @@ void add_fit(CLI::App& app, Options& options) {
                   fit.refresh = to_number<std::size_t>(flag, text, 0, std::numeric_limits<std::size_t>::max());
                   options.has_refresh = true;
               });
-    add_value(app, "--events", "FILE", "Write what happens, as it happens: a line of JSON for each start, report, look, warning and end",
+    add_value(app, "--events", "FILE",
+              "Write what happens, as it happens: a line of JSON for each start, report, score, look, warning and end",
               [&](std::string const& flag, std::string const& text) { options.events = to_path(flag, text); });
-    add_value(app, "--warn", "CONDITIONS",
-              "Warn of memory above what it was at the start, and of iterations so many times slower than at first: memory>500M,slow>2",
-              [&](std::string const&, std::string const& text) {
-                  parse_warn(text);
-                  options.warn = text;
-              });
+    add_value(
+        app, "--warn", "CONDITIONS",
+        "Warn of memory above what it was at the start, of iterations so many times slower than at first, and of gibbs of predictions, "
+        "effective parameters and state: memory>500M,slow>2,elpd<-500,p_waic>50,state_dimension>3",
+        [&](std::string const&, std::string const& text) {
+            parse_warn(text);
+            options.warn = text;
+        });
     add_value(app, "--sig-figs", "N", "Digits of the draws in the files; 17 is all of them",
               [&](std::string const& flag, std::string const& text) { fit.sig_figs = to_number<int>(flag, text, 1, 17); })
         ->default_str("17");
@@ -203,12 +206,16 @@ void add_score(CLI::App& app, Options& options) {
 
 void add_compare(CLI::App& app, Options& options) {
     CompareOptions& compare = options.compare;
-    add_value(app, "--by", "cell|sequence|future",
-              "What is left out and predicted: each cell of an output, each sequence, or each step given those before it",
-              [&](std::string const& flag, std::string const& text) {
-                  compare.leave_out = to_choice<LeaveOut>(
-                      flag, text, {{"cell", LeaveOut::Cell}, {"sequence", LeaveOut::Sequence}, {"future", LeaveOut::Future}});
-              })
+    add_value(
+        app, "--by", "cell|sequence|future|evidence",
+        "What is left out and predicted: each cell of an output, each sequence, or each step given those before it; or cells, and "
+        "the order is that of the log evidence, of runs with --evidence",
+        [&](std::string const& flag, std::string const& text) {
+            std::vector<std::pair<std::string, LeaveOut>> const choices{
+                {"cell", LeaveOut::Cell}, {"sequence", LeaveOut::Sequence}, {"future", LeaveOut::Future}, {"evidence", LeaveOut::Cell}};
+            compare.leave_out = to_choice<LeaveOut>(flag, text, choices);
+            compare.by_evidence = text == "evidence";
+        })
         ->default_str("cell");
     add_value(app, "--from", "N", "Of --by future: steps of each sequence that are known from the start (half of the longest)",
               [&](std::string const& flag, std::string const& text) {
@@ -281,8 +288,9 @@ std::vector<Verb> const& verbs() {
          add_diagnose},
         {"score", "Say how well the draws of a run predict outputs that they have not seen", "RUN", 1, 1,
          "  bam score run --data held_out.csv", add_score},
-        {"compare", "Rank runs of one table by how well they predict what they have not seen", "RUN...", 1, 1000,
-         "  bam compare narrow wide\n  bam compare narrow wide --by sequence --format json\n  bam compare narrow wide --by future --from "
+        {"compare", "Rank runs of one table by how well they predict what they have not seen, or by evidence", "RUN...", 1, 1000,
+         "  bam compare narrow wide\n  bam compare narrow wide --by evidence\n  bam compare narrow wide --by sequence --format json\n  bam "
+         "compare narrow wide --by future --from "
          "20",
          add_compare},
         {"fmt", "Format models in place; - is standard input, to standard output", "FILE...", 1, 100000, "  bam fmt models/*.bam", add_fmt},
