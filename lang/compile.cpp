@@ -137,7 +137,8 @@ CompileResult compile(CompileRequest const& request, Reader const& reader, Sourc
     if (!derivation) return result;
     parts->derivation = std::move(*derivation);
     parts->symmetries = symmetries(parts->model);
-    parts->interchanges = interchanges(parts->model, parts->symmetries);
+    Model tried = parts->model;  // swapped terms would change the order in which others are made, and the bits of sums with it
+    parts->interchanges = interchanges(tried, parts->symmetries);
     if (!lay_out_parts(*parts, diagnostics) || has_error(diagnostics)) return result;
     result.compiled.emplace(std::move(parts));
     return result;

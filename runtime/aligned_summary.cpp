@@ -9,15 +9,6 @@
 namespace bam {
 namespace {
 
-/// The chains that the summary is of: of an interrupted run, those that came far enough.
-Run judged_chains(Fit::Parts const& parts) {
-    Run run;
-    run.columns = parts.run.columns;
-    for (Chain const& chain : parts.run.chains)
-        if (chain.log_joint.size() >= parts.verdict.draws) run.chains.push_back(chain);
-    return run;
-}
-
 Aligned align_run(Fit::Parts const& parts) {
     auto const program = parts.program ? parts.program : program_of(parts.config);
     Diagnostics diagnostics;
@@ -25,7 +16,12 @@ Aligned align_run(Fit::Parts const& parts) {
     throw_if_error(program->sources, diagnostics);
     Plan const plan = program->compiled.plan(std::vector<bool>(layout->factors.size(), true));
     if (plan.orbits.empty() && plan.interchanges.empty()) return {};
-    return align(*layout, plan.orbits, plan.interchanges, judged_chains(parts));
+    if (!parts.config.is_interrupted) return align(*layout, plan.orbits, plan.interchanges, parts.run);
+    Run judged;  // chains that came far enough for the summary
+    judged.columns = parts.run.columns;
+    for (Chain const& chain : parts.run.chains)
+        if (chain.log_joint.size() >= parts.verdict.draws) judged.chains.push_back(chain);
+    return align(*layout, plan.orbits, plan.interchanges, judged);
 }
 
 }  // namespace
