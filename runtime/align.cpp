@@ -21,6 +21,9 @@ namespace {
 constexpr double near_ratio = 0.9;
 constexpr double rare = 0.05;
 
+/// The first one is beside the best draw, the next ones beside the mean of the last one.
+constexpr int passes = 3;
+
 using Slices = std::vector<std::vector<std::uint32_t>>;
 using ColumnTable = std::vector<std::vector<std::size_t>>;
 
@@ -78,7 +81,11 @@ class Aligner {
         for (std::size_t const k : aligned.of) aligned.run.columns.push_back(run_.columns[k]);
         if (auto const reference = highest(); reference && !aligned.of.empty()) {
             set_reference(*reference);
-            for (Chain const& chain : run_.chains) aligned.run.chains.push_back(align_chain(chain, aligned.of));
+            for (int pass = 0; pass < passes; ++pass) {
+                if (pass > 0) set_mean_reference(aligned);
+                aligned.run.chains.clear();
+                for (Chain const& chain : run_.chains) aligned.run.chains.push_back(align_chain(chain, aligned.of));
+            }
         }
         aligned.sentences = sentences();
         return aligned;
@@ -91,6 +98,7 @@ class Aligner {
     std::set<std::size_t> moved_columns() const;
     std::optional<std::vector<double>> highest() const;
     void set_reference(std::vector<double> row);
+    void set_mean_reference(Aligned const& aligned);
     Chain align_chain(Chain const& chain, std::vector<std::size_t> const& columns);
     void align_row(std::vector<double>& row);
     void change_places(Places const& places, std::vector<double>& row) const;
@@ -273,6 +281,20 @@ void Aligner::set_reference(std::vector<double> row) {
     reference_ = std::move(row);
 }
 
+/// The mean of what was aligned: less a matter of chance than one draw.
+void Aligner::set_mean_reference(Aligned const& aligned) {
+    std::vector<double> sums(aligned.of.size(), 0.0);
+    double draws = 0;
+    for (Chain const& chain : aligned.run.chains) {
+        for (std::size_t k = 0; k < chain.values.size(); ++k) sums[k % sums.size()] += chain.values[k];
+        draws += static_cast<double>(chain.log_joint.size());
+    }
+    for (std::size_t k = 0; k < sums.size(); ++k) reference_[aligned.of[k]] = sums[k] / draws;
+    for (std::size_t s = 0; s < sets_.size(); ++s)
+        for (std::size_t lane = 0; lane < reference_values_[s].size(); ++lane)
+            reference_values_[s][lane] = sets_[s].gather(lane, reference_);
+}
+
 Chain Aligner::align_chain(Chain const& chain, std::vector<std::size_t> const& columns) {
     Chain aligned;
     aligned.log_joint = chain.log_joint;
@@ -370,7 +392,7 @@ std::string Aligner::describe(TradingSet const& set) const {
                                   names(members), set.dims[g])
                     : fmt::format("at each {} {} have the same norm; ", set.dims[g], names(members));
     }
-    text += fmt::format("{} have the same norm; signs{} are those nearest to the draw of the highest log joint.",
+    text += fmt::format("{} have the same norm; signs{} are those nearest to the mean of all draws.",
                         set.variables.size() == 2 ? "both" : "all", has_numbering ? " and numbering" : "");
     auto const share = static_cast<double>(set.near) / static_cast<double>(std::max<std::size_t>(set.draws, 1));
     if (share >= rare)
@@ -395,10 +417,10 @@ std::vector<std::string> Aligner::sentences() const {
             if (!places.plan->dim.empty()) break;
         }
         list.push_back(places.plan->dim.empty()
-                           ? fmt::format("{} stand in the order nearest to that draw: nothing tells them apart.",
+                           ? fmt::format("{} stand in the order nearest to the mean of all draws: nothing tells them apart.",
                                          fmt::format("{}", fmt::join(of_place, "; ")))
-                           : fmt::format("Of {} each {} has the number nearest to that draw: nothing tells them apart.", of_place.front(),
-                                         places.plan->dim));
+                           : fmt::format("Of {} each {} has the number nearest to the mean of all draws: nothing tells them apart.",
+                                         of_place.front(), places.plan->dim));
     }
     return list;
 }
