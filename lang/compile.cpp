@@ -13,6 +13,7 @@
 #include "exchangeable.hpp"
 #include "format.hpp"
 #include "grammar.hpp"
+#include "interchange.hpp"
 #include "layout.hpp"
 #include "load.hpp"
 #include "nearest.hpp"
@@ -27,6 +28,7 @@ struct Compiled::Parts {
     Model model;
     Derivation derivation;
     std::vector<Symmetry> symmetries;
+    std::vector<Interchange> interchanges;
     std::optional<LaidOut> laid_out;
     Diagnostics layout_diagnostics;  ///< why it is not laid out
     std::map<std::string, std::uint32_t> files;
@@ -78,6 +80,17 @@ std::string equation(Model const& model, Symmetry const& symmetry) {
                : fmt::format("{0} -> {4} {0}, {1} -> inv({4})' {1}   ({4}: {2} invertible, along {3})", first, second, size, dim.name, g);
 }
 
+/// `(W_k, W_q, a) along unit: any numbering`; `(slow_k, slow_a) <-> (fast_k, fast_a)`.
+std::string sentence(Model const& model, Interchange const& interchange) {
+    std::string text;
+    for (std::vector<SymbolId> const& symbols : interchange.places) {
+        std::vector<std::string> names;
+        for (SymbolId const id : symbols) names.push_back(model.symbols[id].name);
+        text += fmt::format("{}({})", text.empty() ? "" : " <-> ", fmt::join(names, ", "));
+    }
+    return interchange.dim ? fmt::format("{} along {}: any numbering", text, model.dims[*interchange.dim].name) : text;
+}
+
 std::optional<Diagnostic> note_of(Model const& model, std::vector<Symmetry> const& symmetries) {
     if (symmetries.empty()) return std::nullopt;
     std::set<SymbolId> ids;
@@ -125,6 +138,8 @@ CompileResult compile(CompileRequest const& request, Reader const& reader, Sourc
     if (!derivation) return result;
     parts->derivation = std::move(*derivation);
     parts->symmetries = symmetries(parts->model);
+    Model tried = parts->model;  // swapped terms would change the order in which others are made, and the bits of sums with it
+    parts->interchanges = interchanges(tried, parts->symmetries);
     if (!lay_out_parts(*parts, diagnostics) || has_error(diagnostics)) return result;
     result.compiled.emplace(std::move(parts));
     return result;
@@ -163,7 +178,9 @@ Layout const* Compiled::layout(Diagnostics& diagnostics) const {
 
 Plan Compiled::plan(std::vector<bool> const& weighted) const {
     Model model = parts_->model;  // planning makes terms
-    return make_plan(model, parts_->derivation, parts_->symmetries, *parts_->laid_out, weighted);
+    Plan plan = make_plan(model, parts_->derivation, parts_->symmetries, *parts_->laid_out, weighted);
+    plan.interchanges = plan_interchanges(parts_->interchanges, *parts_->laid_out);
+    return plan;
 }
 
 ExpectationPlan Compiled::expectations(std::vector<bool> const& drawn) const {
@@ -197,6 +214,7 @@ std::optional<std::string> Compiled::explain(std::optional<std::string> const& b
 std::string Compiled::symmetries() const {
     std::string text;
     for (Symmetry const& symmetry : parts_->symmetries) text += equation(parts_->model, symmetry) + "\n";
+    for (Interchange const& interchange : parts_->interchanges) text += sentence(parts_->model, interchange) + "\n";
     return text;
 }
 

@@ -91,4 +91,10 @@ struct Symmetry {
     bool is_diagonal = false;
 };
 
+/// What can change places, and neither the likelihood nor a prior sees it.
+struct Interchange {
+    std::optional<DimId> dim;                   ///< its indices, in all symbols of the one place that there then is
+    std::vector<std::vector<SymbolId>> places;  ///< without a dim: the symbols of each place, in corresponding order
+};
+
 }  // namespace bam

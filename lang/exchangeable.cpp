@@ -16,7 +16,8 @@ bool names(Region const& region, DimId dim) {
     return std::any_of(region.labels.begin(), region.labels.end(), [&](Region::Labels const& label) { return label.dim == dim; });
 }
 
-/// A number for each of its entries, or a statement about one of them: in a prior, in a fixed parameter, in what is read from the table.
+}  // namespace
+
 bool are_told_apart(Model const& model, DimId dim) {
     std::vector<Term> roots;
     for (Factor const& factor : model.factors) {
@@ -30,6 +31,8 @@ bool are_told_apart(Model const& model, DimId dim) {
     for (Term const term : model.terms.postorder(roots)) {
         Node const& node = model.terms[term];
         if (node.op == Op::Literal && has_dim(model.literals[node.payload].dims, dim)) return true;
+        if (node.op == Op::LagData && std::any_of(node.axes.begin(), node.axes.end(), [&](Axis axis) { return axis.dim == dim; }))
+            return true;
         if (node.op != Op::Param && node.op != Op::Data) continue;
         Symbol const& symbol = model.symbols[static_cast<SymbolId>(node.payload)];
         bool const is_known =
@@ -38,8 +41,6 @@ bool are_told_apart(Model const& model, DimId dim) {
     }
     return false;
 }
-
-}  // namespace
 
 Diagnostics exchangeable_choices(Model const& model) {
     Diagnostics notes;

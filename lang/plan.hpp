@@ -284,6 +284,19 @@ struct OrbitPlan {
     std::vector<std::vector<std::uint32_t>> second_slices;
 };
 
+/// Components of a variable.
+struct SlicePlan {
+    std::uint32_t variable = 0;
+    std::vector<std::uint32_t> components;
+};
+
+/// What can change places, and neither the likelihood nor a prior sees it: all slices of one place with those of another. Slices of
+/// different places correspond in their order.
+struct InterchangePlan {
+    std::string dim;  ///< whose indices the places are; empty: they are blocks of different names
+    std::vector<std::vector<SlicePlan>> places;
+};
+
 /// How a factor's residual depends on an output some steps back: registers [component of the factor's target][component of the output].
 struct LagEffect {
     std::uint32_t factor = 0;
@@ -306,6 +319,7 @@ struct Plan {
     std::vector<TermPlan> means;      ///< per factor; empty pass where the target is a parameter
     std::vector<ReportPlan> reports;
     std::vector<OrbitPlan> orbits;
+    std::vector<InterchangePlan> interchanges;
     std::vector<LaggedOutput> lagged_outputs;
     bool is_multilinear = false;  ///< some mean multiplies two blocks, or something is chosen: there may be several modes
 };

@@ -56,10 +56,21 @@ class PlanPrinter {
                                 !orbit.has_dim      ? ""
                                 : orbit.is_diagonal ? fmt::format(", diagonal of {}", orbit.first_slices.size())
                                                     : fmt::format(", mixing {}", orbit.first_slices.size())));
+        for (InterchangePlan const& interchange : plan_.interchanges) print_interchange(interchange);
         return std::move(text_);
     }
 
   private:
+    void print_interchange(InterchangePlan const& interchange) {
+        std::string const what = interchange.dim.empty() ? "" : " along " + interchange.dim;
+        line(0, fmt::format("interchange {} places{}", interchange.places.size(), what));
+        for (auto const& place : interchange.places) {
+            std::vector<std::string> slices;
+            for (SlicePlan const& slice : place)
+                slices.push_back(fmt::format("{} {}", name(slice.variable), fmt::join(slice.components, " ")));
+            line(1, fmt::format("{}", fmt::join(slices, ", ")));
+        }
+    }
     void line(std::size_t depth, std::string const& words) { text_ += std::string(2 * depth, ' ') + words + '\n'; }
     std::string const& name(std::uint32_t variable) const { return layout_.variables[variable].name; }
 

@@ -6,27 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
+
+#include "draw_entries.hpp"
 
 namespace bam {
 namespace {
 
-/// Where the entries of a variable stand in a row of draws, by component; nothing if some are not among them.
-std::optional<std::vector<std::size_t>> columns_of(Variable const& variable, Run const& run) {
-    std::vector<std::size_t> columns(variable.components, run.columns.size());
-    for (std::size_t k = 0; k < run.columns.size(); ++k) {
-        DrawColumn const& column = run.columns[k];
-        if (column.name != variable.name || column.index.size() != variable.shape.size()) continue;
-        std::size_t component = 0;
-        for (std::size_t d = 0; d < column.index.size(); ++d) component = component * variable.shape[d] + column.index[d] - 1;
-        columns.at(component) = k;
-    }
-    bool const is_whole = std::none_of(columns.begin(), columns.end(), [&](std::size_t k) { return k == run.columns.size(); });
-    return is_whole ? std::optional(columns) : std::nullopt;
-}
-
 /// Products of the slices of one block: G[i][j] = A[i]'A[j].
-Eigen::MatrixXd gram(std::vector<std::vector<std::uint32_t>> const& slices, std::vector<std::size_t> const& columns, double const* row) {
+Eigen::MatrixXd gram(std::vector<std::vector<std::uint32_t>> const& slices, std::vector<std::vector<std::size_t>> const& columns,
+                     double const* row) {
     auto const n = static_cast<Eigen::Index>(slices.size());
     Eigen::MatrixXd result(n, n);
     for (Eigen::Index i = 0; i < n; ++i) {
@@ -34,7 +22,7 @@ Eigen::MatrixXd gram(std::vector<std::vector<std::uint32_t>> const& slices, std:
             auto const& left = slices[static_cast<std::size_t>(i)];
             auto const& right = slices[static_cast<std::size_t>(j)];
             double sum = 0;
-            for (std::size_t k = 0; k < left.size(); ++k) sum += row[columns[left[k]]] * row[columns[right[k]]];
+            for (std::size_t k = 0; k < left.size(); ++k) sum += row[columns[left[k]].front()] * row[columns[right[k]].front()];
             result(i, j) = result(j, i) = sum;
         }
     }
@@ -50,22 +38,6 @@ Eigen::VectorXd squared_sizes(Eigen::MatrixXd const& a, Eigen::MatrixXd const& b
     return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(root * b * root, Eigen::EigenvaluesOnly).eigenvalues().cwiseMax(0);
 }
 
-/// The labelled dim of whose i-th index the i-th slice is.
-std::string dim_of(Layout const& layout, Variable const& variable, std::vector<std::vector<std::uint32_t>> const& slices) {
-    std::size_t below = variable.components;
-    for (std::uint16_t const d : variable.dims) {
-        DimLayout const& dim = layout.dims[d];
-        if (dim.role != DimLayout::Role::Labelled) continue;
-        below /= dim.size;
-        bool is_it = slices.size() == dim.size;
-        for (std::size_t i = 0; i < slices.size() && is_it; ++i)
-            is_it =
-                std::all_of(slices[i].begin(), slices[i].end(), [&](std::uint32_t component) { return component / below % dim.size == i; });
-        if (is_it) return dim.name;
-    }
-    return {};
-}
-
 std::string percent(double share) { return share > 0 && share < 0.01 ? "under 1" : fmt::format("{:.0f}", 100 * share); }
 
 }  // namespace
@@ -76,8 +48,8 @@ std::vector<ActiveUnits> find_active_units(Layout const& layout, std::vector<Orb
         Variable const& first = layout.variables[orbit.first];
         Variable const& second = layout.variables[orbit.second];
         if (!orbit.has_dim || orbit.first_slices.size() < 2 || first.extent != Extent::One || second.extent != Extent::One) continue;
-        auto const of_first = columns_of(first, run);
-        auto const of_second = columns_of(second, run);
+        auto const of_first = columns_of(layout, first, run);
+        auto const of_second = columns_of(layout, second, run);
         if (!of_first || !of_second) continue;
         std::size_t const size = orbit.first_slices.size();
         ActiveUnits units{dim_of(layout, first, orbit.first_slices), first.name, second.name, size, std::vector<double>(size + 1, 0.0)};

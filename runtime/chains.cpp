@@ -8,8 +8,10 @@
 #include <mutex>
 #include <thread>
 
+#include "chain_scores.hpp"
 #include "chain_sweeps.hpp"
 #include "checkpoints.hpp"
+#include "density_parts.hpp"
 #include "each_chain.hpp"
 #include "predict.hpp"
 #include "record.hpp"
@@ -65,6 +67,7 @@ ChainOptions to_chain_options(FitOptions const& options) {
     chain.exchange = options.exchange;
     chain.rungs = options.rungs;
     chain.evidence = options.evidence;
+    chain.score_reports = options.score_reports;
     chain.sweep.draws_rows = options.by_rows;
     chain.sweep.moves_orbits = options.by_orbits;
     return chain;
@@ -137,6 +140,10 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
         Ladder const* const ladder = chain_sweeps.ladder();
         auto sampling = begin;
         PredictionRecorder predictions(predictor, problem, chain_sweeps.inputs(), c);
+        std::optional<ScoreKeeper> scores;
+        if (options.score_reports > 0 && why_no_likelihood(problem).empty())
+            scores.emplace(problem, chain_sweeps.inputs(), chain_sweeps.kept().factors());
+        std::size_t const between_reports = std::max<std::size_t>(1, kept / std::max<std::size_t>(options.score_reports, 1));
         for (std::size_t i = 0; i < total; ++i) {
             if (stop.stop_requested() || failed.stop_requested()) {
                 chain.is_interrupted = true;
@@ -157,6 +164,7 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
                 chain.is_interrupted = true;
                 break;
             }
+            ChainScores const* report = nullptr;
             if (i >= options.num_warmup && (i - options.num_warmup) % options.thin == 0) {
                 Replica& replica = chain_sweeps.kept();
                 chain.values.resize(chain.values.size() + width);
@@ -164,12 +172,15 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
                 chain.log_joint.push_back(replica.log_joint());
                 chain.log_likelihood.push_back(replica.log_likelihood());
                 predictions.record(chain.log_joint.size() - 1, replica.factors());
+                if (scores) scores->record();
+                std::size_t const draws = chain.log_joint.size();
+                if (scores && (draws % between_reports == 0 || draws == kept)) report = &scores->report();
             }
             if (options.evidence && i >= options.num_warmup)
                 for (std::size_t r = 0; r < ladder->rungs(); ++r) chain.rungs.log_likelihoods.push_back(ladder->at(r).log_likelihood());
             if (progress) {
                 std::lock_guard const lock(mutex);
-                progress(c, i + 1, total, i < options.num_warmup, chain_sweeps.log_joint());
+                progress(c, i + 1, total, i < options.num_warmup, chain_sweeps.log_joint(), report);
             }
             if (checkpoints != nullptr && i >= options.num_warmup && !checkpoints->go_on(run, i + 1 - options.num_warmup, stop, failed))
                 break;

@@ -32,6 +32,7 @@ struct ChainOptions {
     bool evidence = false;
     SweepOptions sweep;
     bool predicts = true;                ///< fill Run::predictions
+    std::size_t score_reports = 0;       ///< how often at most a chain tells of its scores; needs that they have densities
     Checkpoints* checkpoints = nullptr;  ///< where chains wait for one another, and may end; null: nowhere
     /// Called from the chains' threads, one at a time, of numerical trouble that a chain has not had before.
     std::function<void(Incident const&)> tell = {};
@@ -49,7 +50,9 @@ std::size_t sweeps_of(Problem const& problem, ChainOptions const& options);
 double relaxation_of(Problem const& problem, ChainOptions const& options);
 
 /// Called from the chains' threads, one at a time. Iterations count from 1 over warmup and sampling.
-using ChainProgress = std::function<void(std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint)>;
+/// `scores`: of a report of ChainOptions::score_reports, else null.
+using ChainProgress = std::function<void(std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint,
+                                         ChainScores const* scores)>;
 
 /// Runs all chains and fills columns, chains, exchange and predictions. A stop request ends every chain after its present sweep; what was
 /// drawn is kept and marked. Numerical trouble is met as recovery.hpp and chain_sweeps.hpp say, in Run::incidents; chains that it ends are

@@ -7,6 +7,7 @@
 //   BAM0552  a run whose draws are not of the posterior
 //   BAM0553  what no model of the comparison lets one leave out, or what is not the same in all of them
 //   BAM0554  outputs whose density has no closed form, or that cannot be predicted from the steps before
+//   BAM0567  a ranking by evidence of runs that have none
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -117,6 +118,30 @@ void check_same_cells(std::vector<Candidate> const& candidates) {
     }
 }
 
+/// Of the observed cells in the units of the table, so that models of other transforms of an output compare.
+std::optional<LogEvidence> evidence_of(Candidate const& candidate) {
+    auto const& exchange = candidate.fit->run.exchange;
+    if (!exchange || !exchange->evidence) return std::nullopt;
+    LogEvidence evidence = *exchange->evidence;
+    for (LeftOut const& cell : each_cell(candidate.problem())) {
+        evidence.stepping_stones.value += cell.log_slope;
+        evidence.thermodynamic.value += cell.log_slope;
+    }
+    return evidence;
+}
+
+void require_evidence(std::vector<NamedFit> const& fits) {
+    std::vector<std::string> without;
+    for (NamedFit const& one : fits) {
+        auto const& exchange = one.fit.parts()->run.exchange;
+        if (!exchange || !exchange->evidence) without.push_back(one.name);
+    }
+    if (without.empty()) return;
+    refuse(567, fmt::format("{} {} no log evidence to rank by", first_few(without), without.size() == 1 ? "has" : "have"),
+           {"fit again with `--evidence`, and with a proper prior on everything: under a flat one there is none",
+            "or rank by what is predicted: leave out `--by evidence`"});
+}
+
 std::vector<LeftOut> left_out_of(Candidate const& candidate, CompareOptions const& options) {
     switch (options.leave_out) {
         case LeaveOut::Cell: return each_cell(candidate.problem());
@@ -162,12 +187,14 @@ void check_known(std::vector<LeftOut> const& steps, std::size_t known) {
 Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& table, CompareOptions const& options) {
     if (fits.empty()) refuse(507, "a comparison is of one run at least", {});
     check_comparable(fits);
+    if (options.by_evidence) require_evidence(fits);
     Diagnostics diagnostics;
     std::vector<Candidate> candidates;
     for (NamedFit const& one : fits) candidates.push_back(reopen(one, table, diagnostics));
     check_same_cells(candidates);
     Ranking ranking;
     ranking.leave_out = options.leave_out;
+    ranking.by_evidence = options.by_evidence;
     ranking.known_steps = options.known_steps > 0 ? options.known_steps : (candidates.front().problem().bound.grid.steps + 1) / 2;
     std::vector<std::vector<LeftOut>> lists;
     for (Candidate const& candidate : candidates) lists.push_back(left_out_of(candidate, options));
@@ -193,6 +220,7 @@ Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& 
             }
         });
         ranking.runs.push_back({candidate.name, std::move(scores), candidate.fit->verdict.is_converged});
+        ranking.runs.back().evidence = evidence_of(candidate);
         for (std::string const& note : ranking.runs.back().scores.notes)
             ranking.notes.push_back(fmt::format("{}: {}", candidate.name, note));
         for (std::string const& sentence : sentences_of(candidate.fit->config.incidents))
@@ -211,7 +239,8 @@ Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& 
     for (ComparisonRow const& row : ranking.rows) {
         CrossValidation const& scores = ranking.runs[row.run].scores;
         comparison.runs.push_back({ranking.runs[row.run].name, row.elpd.value, row.elpd.se, row.difference.value, row.difference.se,
-                                   row.p.value, row.weight, scores.refits, scores.doubtful});
+                                   row.p.value, row.weight, scores.refits, scores.doubtful, row.evidence.value, row.evidence.error,
+                                   row.bayes_factor.value, row.bayes_factor.error});
     }
     return comparison;
 }

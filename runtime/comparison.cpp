@@ -48,7 +48,12 @@ void rank(Ranking& ranking) {
         for (std::size_t i = 0; i < best.size(); ++i) differences.push_back(of[row.run][i] - best[i]);
         row.difference = sum_up(differences);
     }
+    weigh_evidence(ranking);
     explain(ranking);
+    say_evidence(ranking);
+    if (ranking.by_evidence)
+        std::stable_sort(ranking.rows.begin(), ranking.rows.end(),
+                         [](ComparisonRow const& a, ComparisonRow const& b) { return a.evidence.value > b.evidence.value; });
 }
 
 }  // namespace bam

@@ -1,6 +1,7 @@
 // A ranking of runs in lines, in sentences and as JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -88,6 +89,12 @@ void say_doubts(Ranking& ranking) {
 
 std::string one_decimal(double value) { return std::isnan(value) ? "NA" : fmt::format("{:.1f}", value == 0 ? 0.0 : value); }
 
+std::string two_decimals(double value) { return std::isnan(value) ? "NA" : fmt::format("{:.2f}", value == 0 ? 0.0 : value); }
+
+Json estimate_json(Estimate const& estimate) {
+    return std::isnan(estimate.value) ? Json(nullptr) : Json{{"value", estimate.value}, {"se", json_number(estimate.error)}};
+}
+
 Json sum_json(ErrorSum const& sum) { return {{"value", json_number(sum.value)}, {"se", json_number(sum.se)}}; }
 
 Json points_json(CrossValidation const& scores) {
@@ -137,6 +144,13 @@ std::string ranking_text(Ranking const& ranking) {
     }
     add_column("refits", [](auto const&, CrossValidation const& scores) { return std::to_string(scores.refits); });
     add_column("doubtful", [](auto const&, CrossValidation const& scores) { return std::to_string(scores.doubtful); });
+    bool const has_evidence = std::any_of(ranking.runs.begin(), ranking.runs.end(), [](ScoredRun const& run) { return run.evidence; });
+    if (has_evidence) {
+        add_column("log_evidence", [](ComparisonRow const& row, auto const&) { return two_decimals(row.evidence.value); });
+        add_column("error", [](ComparisonRow const& row, auto const&) { return two_decimals(row.evidence.error); });
+        add_column("log_BF", [](ComparisonRow const& row, auto const&) { return two_decimals(row.bayes_factor.value); });
+        add_column("error", [](ComparisonRow const& row, auto const&) { return two_decimals(row.bayes_factor.error); });
+    }
     if (ranking.rows.size() > 1)
         add_column("weight", [](ComparisonRow const& row, auto const&) { return fmt::format("{:.2f}", row.weight); });
     text += text_table(lines, is_number) + '\n';
@@ -147,14 +161,16 @@ std::string ranking_text(Ranking const& ranking) {
 }
 
 std::string ranking_json(Ranking const& ranking) {
-    Json json = {{"by", word(ranking.leave_out)}, {"left_out", count_left_out(ranking)}};
+    Json json = {{"by", ranking.by_evidence ? "evidence" : word(ranking.leave_out)}, {"left_out", count_left_out(ranking)}};
     if (ranking.leave_out == LeaveOut::Future) json["known_steps"] = ranking.known_steps;
     json["runs"] = Json::array();
     for (ComparisonRow const& row : ranking.rows) {
         ScoredRun const& run = ranking.runs[row.run];
         Json one = {{"run", run.name}, {"elpd_diff", sum_json(row.difference)}, {"elpd", sum_json(row.elpd)}};
         if (ranking.leave_out != LeaveOut::Future) one["p_loo"] = sum_json(row.p);
-        one.update({{"weight", row.weight},
+        one.update({{"log_evidence", estimate_json(row.evidence)},
+                    {"log_bayes_factor", estimate_json(row.bayes_factor)},
+                    {"weight", row.weight},
                     {"refits", run.scores.refits},
                     {"doubtful", run.scores.doubtful},
                     {"draws", run.scores.draws},

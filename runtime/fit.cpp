@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "aligned_summary.hpp"
 #include "assignments.hpp"
 #include "chains.hpp"
 #include "fit_backends.hpp"
@@ -207,12 +208,14 @@ FitOptions const& Fit::options() const { return parts_->config.options; }
 std::vector<std::string> const& Fit::notes() const { return parts_->run.notes; }
 std::string Fit::table(bool raw) const {
     if (parts_->mode) return mode_table(parts_->rows, *parts_->mode, raw);
+    if (raw) return raw_table(*parts_);
     return summary_table(parts_->rows, raw, parts_->climb ? parts_->climb->sds : std::vector<double>{});
 }
 std::string Fit::verdict() const { return to_text(parts_->verdict); }
 std::string Fit::json() const {
     if (parts_->mode) return mode_json(parts_->rows, *parts_->mode, parts_->verdict);
-    return summary_json(parts_->rows, parts_->verdict, parts_->climb ? parts_->climb->sds : std::vector<double>{}, parts_->run.exchange);
+    return with_aligned(*parts_, summary_json(parts_->rows, parts_->verdict, parts_->climb ? parts_->climb->sds : std::vector<double>{},
+                                              parts_->run.exchange));
 }
 
 std::optional<Evidence> Fit::evidence() const {

@@ -113,9 +113,11 @@ void run_gibbs(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions co
                std::stop_token const& stop) {
     ChainProgress chain_progress;
     if (progress)
-        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint) {
+        chain_progress = [&](std::size_t chain, std::size_t iteration, std::size_t total, bool is_warmup, double log_joint,
+                             ChainScores const* scores) {
             Progress now{chain + 1, iteration, total, is_warmup};
             now.log_joint = log_joint;
+            now.scores = scores;
             progress(now);
         };
     ChainOptions chains = to_chain_options(options);

@@ -271,13 +271,16 @@ int run_fit(Options const& options) {
     Prepared const prepared = program.with(options.read_data());
     say(prepared.report());
     ProgressLines lines(options.fit, options.has_refresh);
-    EventStream events(options.events, options.warn.empty() ? std::vector<Threshold>() : parse_warn(options.warn));
-    events.start(prepared, options.files.front(), options.data, options.fit);
+    std::vector<Threshold> const warnings = options.warn.empty() ? std::vector<Threshold>() : parse_warn(options.warn);
+    EventStream events(options.events, warnings);
+    FitOptions how = options.fit;
+    if (how.backend == Backend::Gibbs && (!options.events.empty() || asks_for_scores(warnings))) how.score_reports = event_reports;
+    events.start(prepared, options.files.front(), options.data, how);
     StopOnSignal const signals;
     Fit const fit = [&] {
         try {
             return prepared.fit(
-                options.fit,
+                how,
                 [&](Progress const& progress) {
                     if (!progress.is_check && !progress.incident) lines.show(progress);
                     events.show(progress);

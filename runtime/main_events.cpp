@@ -21,7 +21,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int exit_create = 73;
-constexpr std::size_t reports = 20;  ///< of a chain, about
 
 Json bytes(double value) { return static_cast<std::int64_t>(value); }
 
@@ -94,8 +93,9 @@ void EventStream::show(Progress const& progress) {
     }
     if (progress.incident) return tell(*progress.incident);
     if (progress.is_response) return;
+    if (progress.scores != nullptr) show_scores(progress);
     Lane& lane = lanes_[progress.chain - 1];
-    std::size_t const stride = std::max<std::size_t>(1, progress.total / reports);
+    std::size_t const stride = std::max<std::size_t>(1, progress.total / event_reports);
     bool const is_due = progress.iteration == 1 || progress.iteration % stride == 0 || progress.iteration == progress.total;
     if (!is_due || progress.iteration <= lane.iteration) return;
     double const pace = (now - lane.seconds) / static_cast<double>(progress.iteration - lane.iteration);
@@ -112,7 +112,10 @@ void EventStream::show(Progress const& progress) {
         json["elbo"] = number(progress.elbo);
     json.update({{"seconds_per_iteration", pace}, {"memory", bytes(memory)}, {"memory_growth", bytes(memory - first_memory_)}});
     write(json.dump());
-    watch(progress, pace, first_pace, memory - first_memory_);
+    double const growth = memory - first_memory_;
+    watch(progress, "memory", growth, fmt::format("{:.0f} MiB more than at the start", growth / (1 << 20)));
+    double const slower = first_pace > 0 ? pace / first_pace : 0;
+    watch(progress, "slow", slower, fmt::format("iterations take {:.1f} times as long as at first", slower));
 }
 
 void EventStream::tell(Incident const& incident) {
@@ -121,11 +124,35 @@ void EventStream::tell(Incident const& incident) {
     write(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-void EventStream::watch(Progress const& progress, double pace, double first_pace, double growth) {
+/// Of the last report of a chain also step by step: what each adds, and what there is up to it.
+void EventStream::show_scores(Progress const& progress) {
+    ChainScores const& scores = *progress.scores;
+    Json json = {{"event", "score"},
+                 {"seconds", seconds()},
+                 {"chain", progress.chain},
+                 {"iteration", progress.iteration},
+                 {"draws", scores.draws},
+                 {"elpd", number(scores.elpd)},
+                 {"p_waic", number(scores.effective_parameters)},
+                 {"state_dimension", number(scores.state_dimension)}};
+    if (progress.iteration == progress.total) {
+        double sum = 0;
+        for (double const elpd : scores.elpd_by_step) {
+            json["elpd_of_step"].push_back(number(elpd));
+            json["elpd_up_to_step"].push_back(number(sum += elpd));
+        }
+    }
+    write(json.dump());
+    watch(progress, "elpd", scores.elpd, fmt::format("the expected log predictive density is {:.1f}", scores.elpd));
+    watch(progress, "p_waic", scores.effective_parameters, fmt::format("{:.1f} effective parameters by WAIC", scores.effective_parameters));
+    watch(progress, "state_dimension", scores.state_dimension,
+          fmt::format("the state has {:.2f} effective dimensions", scores.state_dimension));
+}
+
+void EventStream::watch(Progress const& progress, std::string const& name, double value, std::string const& words) {
     for (std::size_t k = 0; k < warnings_.size(); ++k) {
         Threshold const& warning = warnings_[k];
-        double const value = warning.name == "memory" ? growth : first_pace > 0 ? pace / first_pace : 0;
-        if (is_given_[k] || !warning.holds(value)) continue;
+        if (warning.name != name || is_given_[k] || !warning.holds(value)) continue;
         is_given_[k] = true;
         write(Json({{"event", "warning"},
                     {"seconds", seconds()},
@@ -134,10 +161,7 @@ void EventStream::watch(Progress const& progress, double pace, double first_pace
                     {"condition", warning.text},
                     {"value", value}})
                   .dump());
-        fmt::print(stderr, "bam: warning: {}: {} in iteration {} of chain {}\n", warning.text,
-                   warning.name == "memory" ? fmt::format("{:.0f} MiB more than at the start", value / (1 << 20))
-                                            : fmt::format("iterations take {:.1f} times as long as at first", value),
-                   progress.iteration, progress.chain);
+        fmt::print(stderr, "bam: warning: {}: {} in iteration {} of chain {}\n", warning.text, words, progress.iteration, progress.chain);
     }
 }
 

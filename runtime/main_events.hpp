@@ -12,6 +12,9 @@
 
 namespace bam::cli {
 
+/// Reports of a chain, about.
+inline constexpr std::size_t event_reports = 20;
+
 /// Resident memory of this program, in bytes; 0 where the system does not say.
 double resident_memory();
 
@@ -34,7 +37,9 @@ class EventStream {
     };
     void write(std::string const& line);
     void tell(Incident const& incident);
-    void watch(Progress const& progress, double pace, double first_pace, double memory);
+    void show_scores(Progress const& progress);
+    /// Warns once of what is named so if its condition holds; `words` say the value.
+    void watch(Progress const& progress, std::string const& name, double value, std::string const& words);
     double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
 
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;

@@ -1,4 +1,4 @@
-// Flags with values: read, checked, refused in words. What main_options.cpp makes verbs of.
+// Flags with values: read, checked, refused in words. What main_verbs.cpp makes verbs of.
 #pragma once
 
 #include <fmt/format.h>

@@ -80,6 +80,7 @@ ProgressLines::ProgressLines(FitOptions const& options, bool is_asked)
 void ProgressLines::show(Progress const& progress) {
     if (refresh_ == 0) return;
     latest_[progress.chain - 1] = progress;
+    latest_[progress.chain - 1].scores = nullptr;  // it is there while this call lasts
     bool const is_last = progress.iteration == progress.total;
     auto const now = steady_clock::now();
     if (is_terminal_) {

@@ -33,6 +33,7 @@ struct SummaryRow {
     QuantitySummary quantity;
     Condition condition = Condition::Good;
     bool is_nearly_certain = false;  ///< all draws but a few are the same, in a run with choices: not judged
+    bool is_aligned = false;         ///< of draws that were moved along a symmetry (align.hpp), for display
 };
 
 /// A row per column, and at the end `log_joint` and `log_likelihood`. Of chains of different lengths the last draws are used, as many as

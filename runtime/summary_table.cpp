@@ -69,7 +69,8 @@ Line line_of(SummaryRow const& row) {
     int const location = location_decimals(q.mcse_mean, q.sd);
     int const spread = two_digits(q.sd);
     bool const is_judged = row.column.is_identified || row.condition == Condition::NotFinite || row.condition == Condition::Stuck;
-    std::string const remark = !is_judged ? "unidentified" : row.condition == Condition::Good ? "" : word(row.condition);
+    std::string const bad = row.condition == Condition::Good ? "" : word(row.condition);
+    std::string const remark = row.is_aligned ? (bad.empty() ? "aligned" : "aligned, " + bad) : !is_judged ? "unidentified" : bad;
     return {label_name(row.column),
             number(q.mean, location),
             number(q.mcse_mean, two_digits(q.mcse_mean)),

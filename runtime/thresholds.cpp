@@ -86,10 +86,11 @@ class Reading {
                 ++rest;
             }
         }
-        bool const is_number = fault == std::errc() && rest == end && threshold.value > 0 && std::isfinite(threshold.value);
+        bool const is_number =
+            fault == std::errc() && rest == end && (kind->is_signed || threshold.value > 0) && std::isfinite(threshold.value);
         if (!is_number)
-            refuse(std::min(number, end), end, fmt::format("`{}` needs a number above 0", name), number < end ? "this is none" : "here",
-                   {advice});
+            refuse(std::min(number, end), end, fmt::format("`{}` needs a number{}", name, kind->is_signed ? "" : " above 0"),
+                   number < end ? "this is none" : "here", {advice});
         return threshold;
     }
 
@@ -111,7 +112,18 @@ std::vector<Threshold> parse_until(std::string const& text) {
 }
 
 std::vector<Threshold> parse_warn(std::string const& text) {
-    return parse_thresholds(557, "--warn", text, {{"memory", true, 500, true}, {"slow", true, 2}});
+    return parse_thresholds(557, "--warn", text,
+                            {{"memory", true, 500, true},
+                             {"slow", true, 2},
+                             {"elpd", false, -500, false, true},
+                             {"p_waic", true, 50},
+                             {"state_dimension", true, 3}});
+}
+
+bool asks_for_scores(std::vector<Threshold> const& warnings) {
+    return std::any_of(warnings.begin(), warnings.end(), [](Threshold const& warning) {
+        return warning.name == "elpd" || warning.name == "p_waic" || warning.name == "state_dimension";
+    });
 }
 
 }  // namespace bam

@@ -22,8 +22,9 @@ struct Threshold {
 struct ThresholdKind {
     std::string name;
     bool is_above = false;
-    double usual = 0;       ///< for advice
-    bool is_bytes = false;  ///< its value may end in K, M or G
+    double usual = 0;        ///< for advice
+    bool is_bytes = false;   ///< its value may end in K, M or G
+    bool is_signed = false;  ///< its value may be below 0
 };
 
 /// What stands between the commas of the value of a flag. Throws Error with `code`, with a caret under what is wrong.
@@ -32,7 +33,9 @@ std::vector<Threshold> parse_thresholds(int code, std::string const& flag, std::
 
 /// Of `--until`: rhat below, ess above. BAM0556
 std::vector<Threshold> parse_until(std::string const& text);
-/// Of `--warn`: memory and slow above. BAM0557
+/// Of `--warn`: memory, slow, p_waic and state_dimension above, elpd below. BAM0557
 std::vector<Threshold> parse_warn(std::string const& text);
+/// Whether one of them is of what a chain predicts: elpd, p_waic, state_dimension.
+bool asks_for_scores(std::vector<Threshold> const& warnings);
 
 }  // namespace bam

@@ -140,6 +140,8 @@ struct FitOptions {
     /// It is looked at after fixed numbers of draws, so that threads and time change nothing.
     std::string until = {};
     std::size_t max_draws = 10000;  ///< of each chain, with `until`
+    std::size_t score_reports =
+        0;  ///< of Backend::Gibbs: how often at most a chain's Progress has scores; each draw then costs a pass more
 };
 
 /// The log evidence log p(y), of outputs in the units of the model, with Monte Carlo standard errors; by two estimates from the same draws,
@@ -147,6 +149,16 @@ struct FitOptions {
 struct Evidence {
     double stepping_stones = 0, stepping_stones_error = 0;
     double thermodynamic = 0, thermodynamic_error = 0;
+};
+
+/// How well a chain predicts what it was fitted to, by its draws so far: WAIC, in the units of the table (docs/math.md, 15b. While a chain
+/// runs).
+struct ChainScores {
+    std::size_t draws = 0;
+    double elpd = 0;                                                    ///< expected log predictive density of all observed cells
+    double effective_parameters = 0;                                    ///< p_waic
+    double state_dimension = std::numeric_limits<double>::quiet_NaN();  ///< of states that decays are drawn in; NaN without
+    std::vector<double> elpd_by_step;  ///< of the cells of each step; one number where outputs are not over time
 };
 
 /// Iterations count from 1 over warmup and sampling; chains from 1. Of Backend::Variational an iteration is a pass, and the chain is 1.
@@ -162,6 +174,7 @@ struct Progress {
     bool is_check = false;
     double rhat = std::numeric_limits<double>::quiet_NaN(), ess = std::numeric_limits<double>::quiet_NaN();
     std::optional<Incident> incident = std::nullopt;  ///< of `chain`, as it happens for the first time; there is no iteration then
+    ChainScores const* scores = nullptr;  ///< of FitOptions::score_reports, while the call lasts
 };
 /// Called from the threads of the chains, one at a time.
 using ProgressCallback = std::function<void(Progress const&)>;
@@ -293,7 +306,8 @@ class Fit {
     std::string starts() const;
     double seconds() const;
     FitOptions const& options() const;
-    /// The summary as a table; without `raw`, without means of outputs and weights that are not identified.
+    /// The summary as a table; without `raw`, without means of outputs and weights that are not identified. These are shown where their
+    /// symmetries lead them to one representative (docs/math.md, 8b. What is shown of raw weights), which is said below the table.
     std::string table(bool raw = false) const;
     /// Whether to believe the draws, and what to do next.
     std::string verdict() const;
@@ -369,6 +383,7 @@ struct CompareOptions {
     std::size_t known_steps = 0;  ///< of LeaveOut::Future: steps that nothing is predicted of; 0: half of the longest sequence
     std::size_t refits = 100;     ///< at most, of each run: fits anew where weighted draws cannot tell
     std::size_t threads = 0;      ///< 0: as many as the machine has
+    bool by_evidence = false;     ///< ranked by log p(y), not by what is left out
     /// Called before each fit anew, with the run that it is of, its number, and how many there may be.
     std::function<void(std::string const& run, std::size_t number, std::size_t of)> progress = {};
 };
@@ -380,6 +395,9 @@ struct ComparedRun {
     double p = 0;                              ///< effective number of parameters; 0 of LeaveOut::Future
     double weight = 0;                         ///< of stacking: the mixture of the runs that predicts best
     std::size_t refits = 0, doubtful = 0;      ///< fits anew; numbers that a few draws decide
+    /// log p(y) in the units of the table, of FitOptions::evidence, and what it is above that of the run that has most; NaN without.
+    double log_evidence = std::numeric_limits<double>::quiet_NaN(), se_log_evidence = log_evidence;
+    double log_bayes_factor = log_evidence, se_log_bayes_factor = log_evidence;
 };
 
 struct Comparison {
@@ -391,7 +409,7 @@ struct Comparison {
 
 /// Ranks runs of one table by how well they predict what they have not seen (Vehtari, Gelman and Gabry 2017). The table is read again where
 /// it was, unless it is given. Throws Error; BAM0550, BAM0551: not the same outputs; BAM0552: not of Backend::Gibbs; BAM0553, BAM0554:
-/// there is nothing of the kind to leave out, or no density of it.
+/// there is nothing of the kind to leave out, or no density of it; BAM0567: by evidence, and a run has none.
 Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& table = {}, CompareOptions const& options = {});
 
 struct VerifyOptions {

@@ -58,13 +58,14 @@ Csv table(bool as_exp = false) {
 /// log p(y at `now` | y at `before`), cells numbered s * steps + t.
 class Oracle {
   public:
-    Oracle()
+    /// `between`: variance of levels about the common one.
+    explicit Oracle(double between = 1)
         : mean_(Eigen::VectorXd::Constant(sequences * steps, 1)), covariance_(sequences * steps, sequences * steps), y_(sequences * steps) {
         for (std::size_t i = 0; i < sequences * steps; ++i) {
             y_(static_cast<Eigen::Index>(i)) = value_of(i / steps, i % steps);
             for (std::size_t j = 0; j < sequences * steps; ++j)
                 covariance_(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
-                    4 + (i / steps == j / steps ? 1 : 0) + (i == j ? 0.25 : 0);
+                    4 + (i / steps == j / steps ? between : 0) + (i == j ? 0.25 : 0);
         }
     }
     double conditional(std::vector<std::size_t> const& now, std::vector<std::size_t> const& before) const {
@@ -254,4 +255,38 @@ TEST_CASE("log densities: those of sequences add up to the likelihood with missi
     // And they do not depend on the missing cells that were drawn on the way.
     DrawNumbers const others = log_densities(study->problem, study->problem, run, 99, each, 1, diagnostics);
     for (std::size_t k = 0; k < densities.values.size(); ++k) CHECK(others.values[k] == doctest::Approx(densities.values[k]).epsilon(1e-9));
+}
+
+TEST_CASE("compare: log evidence and Bayes factor have their closed form in the units of the table") {
+    FitOptions with = options();
+    with.evidence = true;
+    with.num_samples = 2000;
+    auto const program = [](std::string const& column, std::string const& spread) {
+        std::string text = model(column);
+        return Program::from_text(text.replace(text.find("normal(mu, 1)"), 13, "normal(mu, " + spread + ")"));
+    };
+    Fit const narrow = program("log(y)", "1").fit(table(true), with);
+    Fit const wide = program("log(y)", "2").fit(table(true), with);
+    Comparison const comparison = compare({{"wide", wide}, {"narrow", narrow}}, table(true), {.refits = 0, .by_evidence = true});
+    // y ~ log-normal, so that every cell adds -log(y) to the density of log(y).
+    double jacobian = 0;
+    for (std::size_t i = 0; i < sequences * steps; ++i) jacobian -= value_of(i / steps, i % steps);
+    std::vector<std::size_t> const all = all_but([](std::size_t) { return false; });
+    double const exact_narrow = Oracle(1).conditional(all, {}) + jacobian;
+    double const exact_wide = Oracle(4).conditional(all, {}) + jacobian;
+    bool const is_narrow = exact_narrow > exact_wide;
+    REQUIRE(comparison.runs[0].name == (is_narrow ? "narrow" : "wide"));
+    double const best = is_narrow ? exact_narrow : exact_wide, other = is_narrow ? exact_wide : exact_narrow;
+    CHECK(std::abs(comparison.runs[0].log_evidence - best) < 4 * comparison.runs[0].se_log_evidence);
+    CHECK(std::abs(comparison.runs[1].log_evidence - other) < 4 * comparison.runs[1].se_log_evidence);
+    CHECK(std::abs(comparison.runs[1].log_bayes_factor - (other - best)) < 4 * comparison.runs[1].se_log_bayes_factor);
+    CHECK(comparison.runs[0].log_bayes_factor == 0);
+    CHECK(comparison.runs[1].se_log_bayes_factor < 0.2);
+    CHECK(comparison.text.find("log_evidence") != std::string::npos);
+    CHECK(Json::parse(comparison.json)["by"] == "evidence");
+    // Beside a run that has none it is shown, and cannot be ranked by.
+    Fit const plain = program("log(y)", "1").fit(table(true), options());
+    Comparison const mixed = compare({{"plain", plain}, {"wide", wide}}, table(true), {.refits = 0});
+    CHECK(mixed.text.find("`plain` has no evidence") != std::string::npos);
+    CHECK(code_of([&] { compare({{"plain", plain}, {"wide", wide}}, table(true), {.by_evidence = true}); }) == 567);
 }

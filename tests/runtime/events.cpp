@@ -74,6 +74,31 @@ TEST_CASE("events: from the start to the end of every chain") {
     CHECK(end["interrupted"] == false);
 }
 
+TEST_CASE("events: what a chain predicts so far and by step at its end") {
+    Followed const run = follow({"--chains", "2", "--num-warmup", "100", "--num-samples", "100", "--warn", "p_waic>0.1,elpd<-1000"});
+    REQUIRE(run.ended.code == 0);
+    auto const scores = run.of("score");
+    CHECK(scores.size() == 40);
+    std::size_t ends = 0;
+    for (Json const& score : scores) {
+        CHECK(score["elpd"].get<double>() < 0);
+        CHECK(score["p_waic"].get<double>() > 0);
+        CHECK(score["state_dimension"].is_null());
+        if (!score.contains("elpd_of_step")) continue;
+        ++ends;
+        CHECK(score["draws"] == 100);
+        CHECK(score["elpd_of_step"].size() == 1);  // rows are sequences of one step
+        CHECK(score["elpd_up_to_step"].back().get<double>() == doctest::Approx(score["elpd"].get<double>()));
+    }
+    CHECK(ends == 2);
+    REQUIRE(run.of("warning").size() == 1);
+    CHECK(run.of("warning").front()["condition"] == "p_waic>0.1");
+    CHECK(run.ended.err.find("effective parameters by WAIC") != std::string::npos);
+    // Asked for by a threshold alone, without a file.
+    Followed const quiet = follow({"--chains", "1", "--backend", "vi", "--warn", "p_waic>0.1"});
+    CHECK(quiet.of("score").empty());
+}
+
 TEST_CASE("events: looks and warnings and an error in place of the end") {
     Followed const until = follow({"--chains", "2", "--until", "ess>100", "--warn", "memory>1K"});
     REQUIRE(until.ended.code == 0);

@@ -122,6 +122,31 @@ TEST_CASE("summarize: conditions") {
     CHECK(says(verdict, "next: give a proper prior in place of `flat()`"));
 }
 
+TEST_CASE("summary table: fixed and stuck and bad and unidentified and aligned have a word each") {
+    std::vector<SummaryRow> rows(6);
+    std::string const names[] = {"good", "fixed", "stuck", "bad", "unidentified", "aligned"};
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+        rows[k].column.name = "row_" + std::to_string(k);
+        rows[k].quantity = {1, 1, 0.5, 0.5, 0, 2, 1.0, 500, 500, 0.01, 0.01};
+    }
+    rows[1].condition = Condition::Fixed;
+    rows[2].condition = Condition::Stuck;
+    rows[3].condition = Condition::Bad;
+    rows[4].column.is_identified = rows[5].column.is_identified = false;
+    rows[4].condition = Condition::Bad;
+    rows[5].is_aligned = true;
+    std::string const table = summary_table(rows, true);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+        std::size_t const begin = table.find("row_" + std::to_string(k));
+        std::string const line = table.substr(begin, table.find('\n', begin) - begin);
+        CAPTURE(line);
+        for (std::size_t other = 1; other < rows.size(); ++other)
+            CHECK((line.find("  " + names[other]) != std::string::npos) == (other == k));
+    }
+    rows[5].condition = Condition::Bad;
+    CHECK(summary_table({rows[5]}, true).find("aligned, bad") != std::string::npos);
+}
+
 TEST_CASE("summarize: the same numbers from any number of threads, and from rows read by hand") {
     Run run = run_of(1500, {0, 0, 0});
     run.columns.clear();
