@@ -1,6 +1,7 @@
 #include "chains.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -165,7 +166,8 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
                 break;
             }
             ChainScores const* report = nullptr;
-            if (i >= options.num_warmup && (i - options.num_warmup) % options.thin == 0) {
+            bool const is_kept = i >= options.num_warmup && (i - options.num_warmup) % options.thin == 0;
+            if (is_kept) {
                 Replica& replica = chain_sweeps.kept();
                 chain.values.resize(chain.values.size() + width);
                 recorder.record(replica.state(), chain.values.data() + chain.values.size() - width);
@@ -182,8 +184,7 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
                 std::lock_guard const lock(mutex);
                 progress(c, i + 1, total, i < options.num_warmup, chain_sweeps.log_joint(), report);
             }
-            if (checkpoints != nullptr && i >= options.num_warmup && !checkpoints->go_on(run, i + 1 - options.num_warmup, stop, failed))
-                break;
+            if (checkpoints != nullptr && is_kept && !checkpoints->go_on(run, chain.log_joint.size(), stop, failed)) break;
         }
         if (ladder) chain.exchange = exchange_of(*ladder);
         if (options.evidence) chain.rungs.powers = ladder->powers();
@@ -191,6 +192,8 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
     });
     for (Chain const& chain : run.chains) run.incidents.insert(run.incidents.end(), chain.incidents.begin(), chain.incidents.end());
     run.exchange = collect(run.chains, tempering, options);
+    if (options.evidence && run.exchange && !run.exchange->evidence)
+        run.notes.push_back(fmt::format("there is no log evidence of fewer than {} iterations after the warmup", fewest_draws));
     run.predictions = predictor.summarize(run.notes);
     return run;
 }

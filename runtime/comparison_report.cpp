@@ -51,13 +51,22 @@ std::string what_is_left_out(Ranking const& ranking) {
                        ranking.known_steps + 1);
 }
 
+/// Without the sign of what rounds to 0.
+std::string one_decimal(double value) {
+    if (!std::isfinite(value)) return "NA";
+    return fmt::format("{:.1f}", std::abs(value) < 0.05 ? 0.0 : value);
+}
+
 void say_differences(Ranking& ranking) {
     auto const name = [&](ComparisonRow const& row) { return "`" + ranking.runs[row.run].name + "`"; };
     for (std::size_t k = 1; k < ranking.rows.size(); ++k) {
         ComparisonRow const& row = ranking.rows[k];
         double const below = -row.difference.value;
-        std::string const by = fmt::format("{} is {:.1f} below {}", name(row), below, name(ranking.rows.front()));
-        if (below < small_difference)
+        std::string const by = fmt::format("{} is {} below {}", name(row), one_decimal(below), name(ranking.rows.front()));
+        if (!std::isfinite(below))
+            ranking.sentences.push_back(fmt::format("{} and {} do not compare: what one of them predicts has no finite density.", name(row),
+                                                    name(ranking.rows.front())));
+        else if (below < small_difference)
             ranking.sentences.push_back(by + ": they predict about equally well.");
         else if (!(below > 2 * row.difference.se))
             ranking.sentences.push_back(fmt::format("{}, with a standard error of {:.1f}: that may be chance.", by, row.difference.se));
@@ -86,8 +95,6 @@ void say_doubts(Ranking& ranking) {
     if (ranking.runs.size() > 1 && count_left_out(ranking) < few_left_out)
         ranking.notes.push_back(fmt::format("with fewer than {} left out the true standard errors may be twice as large", few_left_out));
 }
-
-std::string one_decimal(double value) { return std::isnan(value) ? "NA" : fmt::format("{:.1f}", value == 0 ? 0.0 : value); }
 
 std::string two_decimals(double value) { return std::isnan(value) ? "NA" : fmt::format("{:.2f}", value == 0 ? 0.0 : value); }
 
@@ -152,7 +159,7 @@ std::string ranking_text(Ranking const& ranking) {
         add_column("error", [](ComparisonRow const& row, auto const&) { return two_decimals(row.bayes_factor.error); });
     }
     if (ranking.rows.size() > 1)
-        add_column("weight", [](ComparisonRow const& row, auto const&) { return fmt::format("{:.2f}", row.weight); });
+        add_column("weight", [](ComparisonRow const& row, auto const&) { return two_decimals(row.weight); });
     text += text_table(lines, is_number) + '\n';
     for (std::string const& sentence : ranking.sentences) text += sentence + '\n';
     for (std::string const& line : ranking.advice) text += "next: " + line + '\n';
@@ -170,7 +177,7 @@ std::string ranking_json(Ranking const& ranking) {
         if (ranking.leave_out != LeaveOut::Future) one["p_loo"] = sum_json(row.p);
         one.update({{"log_evidence", estimate_json(row.evidence)},
                     {"log_bayes_factor", estimate_json(row.bayes_factor)},
-                    {"weight", row.weight},
+                    {"weight", json_number(row.weight)},
                     {"refits", run.scores.refits},
                     {"doubtful", run.scores.doubtful},
                     {"draws", run.scores.draws},

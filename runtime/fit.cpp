@@ -74,8 +74,11 @@ QuantitySummary only_value(double value) {
 
 Quantity to_quantity(SummaryRow const& row) {
     QuantitySummary const& q = row.quantity;
-    return {label_name(row.column),  q.mean, q.median, q.sd, q.mad, q.q5, q.q95, q.rhat, q.ess_bulk, q.ess_tail, q.mcse_mean, q.mcse_sd,
-            row.column.is_identified};
+    Quantity quantity{
+        label_name(row.column),  q.mean, q.median, q.sd, q.mad, q.q5, q.q95, q.rhat, q.ess_bulk, q.ess_tail, q.mcse_mean, q.mcse_sd,
+        row.column.is_identified};
+    quantity.is_judged = row.is_judged();
+    return quantity;
 }
 
 /// Chains that were stopped long before the others would leave hardly a draw to compare.
@@ -146,7 +149,7 @@ std::shared_ptr<Fit::Parts const> run_fit(Prepared::Parts const& prepared, FitOp
     // What was left to the program is said in the record of the run.
     options.relax = -relaxation_of(prepared.table->problem, to_chain_options(options));
     options.sweeps = sweeps_of(prepared.table->problem, to_chain_options(options));
-    if (!options.until.empty()) options.num_samples = options.max_draws;
+    if (!options.until.empty()) options.num_samples = options.max_draws * options.thin;
     refuse_excess(prepared, options);
     auto parts = std::make_shared<Fit::Parts>();
     parts->program = prepared.program;

@@ -135,7 +135,7 @@ void run_gibbs(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions co
             }
             return parts.config.is_until_met;
         };
-        checkpoints.emplace(options.chains, options.threads, check_schedule(options.num_samples), is_done);
+        checkpoints.emplace(options.chains, options.threads, check_schedule(options.max_draws), is_done);
         chains.checkpoints = &*checkpoints;
     }
     if (progress)

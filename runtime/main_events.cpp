@@ -168,7 +168,7 @@ void EventStream::watch(Progress const& progress, std::string const& name, doubl
 void EventStream::end(Fit const& fit) {
     double rhat = 0, ess = HUGE_VAL;
     for (Quantity const& quantity : fit.summary()) {
-        if (!quantity.is_identified) continue;
+        if (!quantity.is_judged) continue;
         if (quantity.rhat > rhat) rhat = quantity.rhat;
         ess = std::min({ess, quantity.ess_bulk, quantity.ess_tail});
     }

@@ -194,7 +194,7 @@ Options read_options(std::vector<std::string> const& arguments) {
         refuse(523, "`--max-draws` is of `--until`", {"say until when, such as `--until \"rhat<1.01,ess>400\"`; or say --num-samples"});
     if (verb.name == "fit" && !options.fit.until.empty() && app.get_option("--num-samples")->count() > 0)
         refuse(523, "`--until` says how many draws there are, and so does `--num-samples`", {"say how many at most: `--max-draws`"});
-    if (!options.fit.until.empty()) options.fit.num_samples = options.fit.max_draws;
+    if (!options.fit.until.empty()) options.fit.num_samples = options.fit.max_draws * options.fit.thin;
     options.fit.exchange = options.tempers_all_along ? ReplicaExchange::AllAlong
                            : options.tempers_start   ? ReplicaExchange::Start
                                                      : ReplicaExchange::Off;

@@ -22,7 +22,7 @@ RunningCheck check_draws(Run const& run) {
     }
     RunningCheck check{common_draws(run), 0, std::numeric_limits<double>::infinity()};
     for (SummaryRow const& row : summarize(run)) {
-        if (row.condition == Condition::Fixed || !row.column.is_identified || row.is_nearly_certain) continue;
+        if (!row.is_judged()) continue;
         auto const& [rhat, bulk, tail] = std::tie(row.quantity.rhat, row.quantity.ess_bulk, row.quantity.ess_tail);
         // A number that is none stays so: NaN compares with nothing.
         check.rhat = std::isnan(check.rhat) || std::isnan(rhat) ? std::nan("") : std::max(check.rhat, rhat);

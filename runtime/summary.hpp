@@ -34,6 +34,9 @@ struct SummaryRow {
     Condition condition = Condition::Good;
     bool is_nearly_certain = false;  ///< all draws but a few are the same, in a run with choices: not judged
     bool is_aligned = false;         ///< of draws that were moved along a symmetry (align.hpp), for display
+
+    /// Whether chains are asked to agree on it.
+    bool is_judged() const { return column.is_identified && condition != Condition::Fixed && !is_nearly_certain; }
 };
 
 /// A row per column, and at the end `log_joint` and `log_likelihood`. Of chains of different lengths the last draws are used, as many as

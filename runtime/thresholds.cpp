@@ -86,10 +86,10 @@ class Reading {
                 ++rest;
             }
         }
-        bool const is_number =
-            fault == std::errc() && rest == end && (kind->is_signed || threshold.value > 0) && std::isfinite(threshold.value);
+        bool const is_number = fault == std::errc() && rest == end && threshold.value > kind->least && std::isfinite(threshold.value);
         if (!is_number)
-            refuse(std::min(number, end), end, fmt::format("`{}` needs a number{}", name, kind->is_signed ? "" : " above 0"),
+            refuse(std::min(number, end), end,
+                   fmt::format("`{}` needs a number{}", name, std::isfinite(kind->least) ? fmt::format(" above {}", kind->least) : ""),
                    number < end ? "this is none" : "here", {advice});
         return threshold;
     }
@@ -108,14 +108,14 @@ std::vector<Threshold> parse_thresholds(int code, std::string const& flag, std::
 }
 
 std::vector<Threshold> parse_until(std::string const& text) {
-    return parse_thresholds(556, "--until", text, {{"rhat", false, 1.01}, {"ess", true, 400}});
+    return parse_thresholds(556, "--until", text, {{"rhat", false, 1.01, false, 1}, {"ess", true, 400}});
 }
 
 std::vector<Threshold> parse_warn(std::string const& text) {
     return parse_thresholds(557, "--warn", text,
                             {{"memory", true, 500, true},
                              {"slow", true, 2},
-                             {"elpd", false, -500, false, true},
+                             {"elpd", false, -500, false, -HUGE_VAL},
                              {"p_waic", true, 50},
                              {"state_dimension", true, 3}});
 }

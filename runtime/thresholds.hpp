@@ -22,9 +22,9 @@ struct Threshold {
 struct ThresholdKind {
     std::string name;
     bool is_above = false;
-    double usual = 0;        ///< for advice
-    bool is_bytes = false;   ///< its value may end in K, M or G
-    bool is_signed = false;  ///< its value may be below 0
+    double usual = 0;       ///< for advice
+    bool is_bytes = false;  ///< its value may end in K, M or G
+    double least = 0;       ///< its value is above that
 };
 
 /// What stands between the commas of the value of a flag. Throws Error with `code`, with a caret under what is wrong.

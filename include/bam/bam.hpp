@@ -187,6 +187,7 @@ struct Quantity {
     double rhat = 0, ess_bulk = 0, ess_tail = 0, mcse_mean = 0, mcse_sd = 0;
     bool is_identified = true;                                             ///< false for weights that only priors tell from others
     double linear_response_sd = std::numeric_limits<double>::quiet_NaN();  ///< of FitOptions::linear_response, where there is one
+    bool is_judged = true;  ///< by the verdict: identified, and not the same in all draws, or in all but a few
 };
 
 /// One cell of an output: what is predicted for it, observation noise included, in the table's units.

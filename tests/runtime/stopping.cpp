@@ -76,6 +76,19 @@ TEST_CASE("until: what is not reached ends at the most there may be and is said"
     CHECK(fit.verdict().find("as `--max-draws` says: ess>100000 does not hold.") != std::string::npos);
 }
 
+TEST_CASE("until: draws are those that are kept") {
+    FitOptions options;
+    options.chains = 2;
+    options.num_warmup = 50;
+    options.thin = 7;
+    options.until = "rhat<1.5";
+    Fit const fit = Program::from_text(line).fit(table(), options);
+    CHECK(fit.num_draws() == 100);
+    CHECK(fit.options().num_samples == 700);
+    CHECK(fit.verdict().find("Stopped after 100 draws") != std::string::npos);
+    CHECK(refusal("rhat<1").find("needs a number above 1") != std::string::npos);
+}
+
 TEST_CASE("until: a program that asks for it where there are no chains is refused") {
     FitOptions options;
     options.backend = Backend::Map;
