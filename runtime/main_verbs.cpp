@@ -15,7 +15,7 @@ constexpr std::size_t most_chains = 10000;
 void add_model_options(CLI::App& app, Options& options) {
     app.add_option("--priors", options.compile.priors,
                    "A prior set of the model by its name, or a file of priors (it ends in .bam or has a /); may be repeated: of what "
-                   "several say of an entry, that which stands last in the files holds")
+                   "several sets say of an entry, the set named last holds; what a file says outside of sets comes before all of them")
         ->type_name("NAME|FILE")
         ->allow_extra_args(false);
     app.add_option_function<std::vector<std::string>>(
@@ -238,11 +238,11 @@ void add_fmt(CLI::App& app, Options& options) {
 std::vector<Verb> const& verbs() {
     static std::vector<Verb> const list{
         {"check", "Say whether models are sound, what they are about, and what is identified", "MODEL...", 1, 100000,
-         "  bam check models/attention.bam --priors fading\n  bam check bakery.bam --data bakery.csv", add_check},
+         "  bam check examples/theoph/theoph.bam --priors pharmacology\n  bam check bakery.bam --data bakery.csv", add_check},
         {"explain", "Print the full conditionals as mathematics", "MODEL", 1, 1, "  bam explain models/attention.bam --block W_k",
          add_explain},
         {"priors", "List the priors that hold in the end, where they were said, and what in them looks like a slip", "MODEL|RUN", 1, 1,
-         "  bam priors models/attention.bam --priors fading\n  bam priors bakery.bam --data bakery.csv --format json\n"
+         "  bam priors examples/theoph/theoph.bam --priors pharmacology\n  bam priors bakery.bam --data bakery.csv --format json\n"
          "  bam priors run --as spring > spring.bam\n  bam fit bakery.bam --data summer.csv --priors spring.bam --priors spring",
          add_priors},
         {"samplers", "Print what a sweep does, a line each: number, method, what is drawn", "MODEL", 1, 1,

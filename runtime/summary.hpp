@@ -56,6 +56,7 @@ struct RunLength {
     std::size_t num_warmup = 0;
     std::size_t num_samples = 0;
     std::size_t thin = 1;
+    bool has_limit = false;  ///< it ended by conditions, or at --max-draws
 };
 
 struct Worst {

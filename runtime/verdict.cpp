@@ -197,7 +197,11 @@ void Judge::advise() {
     std::size_t const warmup = std::max<std::size_t>(4 * length_.num_warmup, 2000);
     bool const has_climbing = std::any_of(v.worse_chains.begin(), v.worse_chains.end(), [](WorseChain const& w) { return w.is_climbing; });
     bool const has_modes = std::any_of(v.worse_chains.begin(), v.worse_chains.end(), [](WorseChain const& w) { return !w.is_climbing; });
-    if (v.draws < fewest_draws && v.judged > 0) return say_next("more draws, `--num-samples 1000`");
+    auto const samples_flag = [&](std::size_t samples) {
+        return length_.has_limit ? fmt::format("--max-draws {}", (samples + length_.thin - 1) / length_.thin)
+                                 : fmt::format("--num-samples {}", samples);
+    };
+    if (v.draws < fewest_draws && v.judged > 0) return say_next(fmt::format("more draws, `{}`", samples_flag(1000)));
     if (!v.not_finite.empty()) say_next("give a proper prior in place of `flat()`, or a tighter one");
     if (has_climbing) say_next(fmt::format("a longer way to the posterior, `--num-warmup {}`", warmup));
     if (has_modes && run_.exchange && run_.exchange->is_while_sampling)
@@ -208,9 +212,9 @@ void Judge::advise() {
     if (has_climbing || has_modes || (v.rhat_count == 0 && v.ess_count == 0)) return;
     std::size_t const samples = has_rhat_and_ess_ ? needed_samples() : 0;
     bool const has_mixed = v.rhat && v.rhat->value <= mixing_rhat;
-    if (samples > 0 && has_mixed) return say_next(fmt::format("more draws, `--num-samples {}`", samples));
+    if (samples > 0 && has_mixed) return say_next(fmt::format("more draws, `{}`", samples_flag(samples)));
     if (samples > 0)
-        say_next(fmt::format("a longer run, `--num-warmup {} --num-samples {}`", warmup, samples));
+        say_next(fmt::format("a longer run, `--num-warmup {} {}`", warmup, samples_flag(samples)));
     else
         say_next("more draws alone will not do");
     auto const& worst = v.rhat_count > 0 ? v.rhat : v.ess;
