@@ -209,14 +209,14 @@ void ChainSweeps::replace(Trouble const& why) {
     Repair repair{Remedy::Restart, why.block, 0, "a new start", why.reason};
     std::uint64_t const attempt = options_.starts + restarts_ + 1;
     if (ladder_) {
-        ladder_->start(options_.starts_from_prior, attempt);
+        ladder_->start(false, attempt);  // not as wide as priors: there it may have begun
         repair.source = "new starts of all its replicas";
     } else if (!spares_.empty()) {
         replica_.set_state(spares_.back().state);
         repair.source = spares_.back().source;
         spares_.pop_back();
     } else {
-        replica_.start(attempt, options_.starts_from_prior);
+        replica_.start(attempt);
     }
     note(repair);
 }

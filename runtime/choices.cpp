@@ -3,6 +3,8 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 
+#include "undetermined.hpp"
+
 namespace bam {
 
 void draw_choice(Eigen::Ref<Eigen::MatrixXd const> precision, Eigen::Ref<Eigen::VectorXd> linear, std::vector<double>& logits,
@@ -37,7 +39,7 @@ IntegratedChoice::IntegratedChoice(BlockContext const& context, std::uint32_t ch
       priors_(priors),
       values_(context.state.values[choice]),
       log_weights_(context.factors.log_weights(choice)),
-      name_(context.plan.layout.variables[context.block.variable].name),
+      variable_(context.plan.layout.variables[context.block.variable]),
       place_(index_of(context)) {
     Grid const& grid = context.inputs.bound.grid;
     Variable const& variable = context.plan.layout.variables[choice];
@@ -84,9 +86,10 @@ void IntegratedChoice::weigh(std::size_t b, std::size_t index, System const& sys
     both.setZero();
     priors_.add_to(components, index, precision, both);  // the precision is that of every candidate
     Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> const factor(precision);
-    if (factor.info() != Eigen::Success)
-        throw NumericalTrouble("the full conditional of " + name_ + " has no finite variance; give it a proper prior", place_,
-                               !data.allFinite() || priors_.determines(components, index));
+    if (factor.info() != Eigen::Success) {
+        bool const is_of_numbers = !data.allFinite() || priors_.determines(components, index);
+        throw NumericalTrouble(without_variance(variable_, "give it a proper prior", is_of_numbers), place_, is_of_numbers);
+    }
     for (std::size_t k = 0; k < linear_.size(); ++k) {
         both = data;
         for (Eigen::Index i = 0; i < d; ++i) {

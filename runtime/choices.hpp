@@ -37,9 +37,9 @@ class IntegratedChoice {
     Priors& priors_;
     std::vector<double>& values_;  ///< of the choice
     std::vector<double> const& log_weights_;
-    std::string name_;   ///< of the block
-    std::size_t place_;  ///< of the block in the plan
-    std::size_t size_;   ///< of the extent that both have
+    Variable const& variable_;  ///< of the block
+    std::size_t place_;         ///< of the block in the plan
+    std::size_t size_;          ///< of the extent that both have
     std::size_t first_, first_of_block_;
     std::vector<std::vector<double>> linear_;  ///< per candidate: the prior's, [component][extent] of the block
     std::vector<double> logits_;

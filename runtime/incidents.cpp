@@ -126,8 +126,22 @@ std::vector<std::string> sentences_of(std::vector<Incident> const& incidents) {
             fmt::format("not whole: {} {} dropped. Of the others:",
                         dropped.size() == 1 ? "chain " + dropped.front() : fmt::format("chains {}", fmt::join(dropped, ", ")),
                         dropped.size() == 1 ? "was" : "were"));
-    for (Incident const& incident : incidents)
-        if (incident.remedy != Remedy::Mode) sentences.push_back(sentence_of(incident));
+    for (auto at = incidents.begin(); at != incidents.end(); ++at) {
+        if (at->remedy == Remedy::Mode) continue;
+        // Of what came before the draws it does not matter from which state a chain went on: one sentence for all of it.
+        auto const is_of_kind = [&](Incident const& other) {
+            return at->remedy == Remedy::Restart && other.remedy == Remedy::Restart && at->phase != Phase::Sampling &&
+                   other.chain == at->chain && other.phase == at->phase;
+        };
+        if (std::any_of(incidents.begin(), at, is_of_kind)) continue;
+        Incident all = *at;
+        for (auto other = at + 1; other != incidents.end(); ++other) {
+            if (!is_of_kind(*other)) continue;
+            all.times += other->times;
+            all.source = "other states";
+        }
+        sentences.push_back(sentence_of(all));
+    }
     return sentences;
 }
 

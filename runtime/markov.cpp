@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "block_sampler.hpp"
+#include "undetermined.hpp"
 
 namespace bam {
 namespace {
@@ -113,9 +114,9 @@ class MarkovSampler : public BlockSampler {
             }
             Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> const factor(D);
             if (factor.info() != Eigen::Success) {
-                throw NumericalTrouble(
-                    "the full conditional of " + variable_.name + " has no finite variance; give its first step a proper prior", place_,
-                    !v.allFinite() || priors_.determines(components, index(lane, first)));
+                bool const is_of_numbers = !v.allFinite() || priors_.determines(components, index(lane, first));
+                throw NumericalTrouble(without_variance(variable_, "give its first step a proper prior", is_of_numbers), place_,
+                                       is_of_numbers);
             }
             D.triangularView<Eigen::Lower>().solveInPlace(v);
         }

@@ -31,7 +31,7 @@ struct Mode {
 std::vector<std::string> find_unbounded(Layout const& layout);
 
 /// map.json, and back. `run`: RunConfig::run_hash(). BAM0538: it is not that.
-std::string to_json(Mode const& mode, std::string_view run, std::vector<Incident> const& incidents);
+std::string to_json(Mode const& mode, std::string_view run, std::vector<Incident> const& incidents = {});
 std::optional<Mode> read_mode(std::string_view text, std::string_view run, std::uint32_t source, Diagnostics& diagnostics);
 
 /// Whether the ascent came to its end, and what to do if not; in the words of the verdict only.

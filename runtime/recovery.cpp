@@ -1,10 +1,10 @@
 #include "recovery.hpp"
 
-#include <fmt/core.h>
-
 #include <cmath>
 #include <exception>
 #include <new>
+#include <stdexcept>
+#include <string>
 
 #include "trouble.hpp"
 
@@ -23,8 +23,10 @@ void Recovery::sweep_once(std::uint64_t index) {
         if (trouble != nullptr && trouble->is_of_numbers) throw;
         bool const is_too_large = dynamic_cast<TooLarge const*>(&failure) != nullptr;
         if (!is_too_large && !replica_.is_poisoned()) throw;
-        throw NumericalTrouble(is_too_large ? fmt::format("{} is beyond what a number can hold", failure.what()) : failure.what(),
-                               trouble != nullptr ? trouble->block : std::nullopt, true);
+        std::string reason = failure.what();
+        if (is_too_large) reason += " is beyond what a number can hold";
+        if (dynamic_cast<std::domain_error const*>(&failure) != nullptr) reason = "a scale cannot be drawn: " + reason;
+        throw NumericalTrouble(reason, trouble != nullptr ? trouble->block : std::nullopt, true);
     }
     // At a power below 1 a replica may be where the likelihood is 0: there it does not exchange, and comes back.
     if (!std::isfinite(replica_.log_joint()) && replica_.factors().power() == 1)

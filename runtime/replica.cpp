@@ -161,16 +161,17 @@ void Replica::start_from_prior(std::uint64_t start) {
 }
 
 bool Replica::is_poisoned() const {
-    constexpr double most = 1e290;
-    auto const is_large = [&](double value) { return !(std::abs(value) < most); };
-    for (auto const* arrays : {&state_.values, &state_.auxiliaries})
-        for (std::vector<double> const& values : *arrays)
-            if (std::any_of(values.begin(), values.end(), is_large)) return true;
+    constexpr double most = 1e290, most_of_block = 1e150;  // whose square is no number
+    auto const has_more = [](std::vector<double> const& values, double limit) {
+        return std::any_of(values.begin(), values.end(), [&](double value) { return !(std::abs(value) < limit); });
+    };
+    for (std::size_t v = 0; v < state_.values.size(); ++v) {
+        bool const is_scale = problem_.plan.layout.variables[v].kind == VariableKind::Scale;
+        if (has_more(state_.values[v], is_scale ? most : most_of_block) || has_more(state_.auxiliaries[v], most)) return true;
+    }
     for (ScaleLayout const& scale : problem_.plan.layout.scales) {
-        for (ScaleUse const& use : scale.uses) {
-            std::vector<double> const& squares = factors_.squares(use);
-            if (std::any_of(squares.begin(), squares.end(), is_large)) return true;
-        }
+        for (ScaleUse const& use : scale.uses)
+            if (has_more(factors_.squares(use), most)) return true;
     }
     return false;
 }

@@ -12,6 +12,7 @@
 
 #include "block_sampler.hpp"
 #include "kernels.hpp"
+#include "undetermined.hpp"
 #include "wide.hpp"
 
 namespace bam {
@@ -298,8 +299,8 @@ class SweepSampler : public BlockSampler {
                                            : draw_normal(precision_, vector_, present_, relaxation_, normals);
         if (!is_drawn) {
             double const total = std::accumulate(lane_sums_.begin(), lane_sums_.end(), 0.0);  // the factor stands in the precision
-            throw NumericalTrouble("the full conditional of " + variable_.name + " has no finite variance; give it a proper prior", index_,
-                                   !std::isfinite(total) || priors_.determines(components_, index));
+            bool const is_of_numbers = !std::isfinite(total) || priors_.determines(components_, index);
+            throw NumericalTrouble(without_variance(variable_, "give it a proper prior", is_of_numbers), index_, is_of_numbers);
         }
         for (Eigen::Index a = 0; a < d; ++a)
             values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index] = vector_(a);

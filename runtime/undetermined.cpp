@@ -44,4 +44,8 @@ std::string explain_undetermined(Eigen::MatrixXd const& precision, std::vector<s
     return fmt::format("nothing tells {} apart", first_few(names));
 }
 
+std::string without_variance(Variable const& variable, std::string const& advice, bool is_of_numbers) {
+    return fmt::format("the full conditional of {} has no finite variance{}", variable.name, is_of_numbers ? "" : "; " + advice);
+}
+
 }  // namespace bam

@@ -14,4 +14,7 @@ namespace bam {
 std::string explain_undetermined(Eigen::MatrixXd const& precision, std::vector<std::uint32_t> const& components, Variable const& variable,
                                  Layout const& layout);
 
+/// "the full conditional of b has no finite variance", with what to do about it unless it is a matter of numbers.
+std::string without_variance(Variable const& variable, std::string const& advice, bool is_of_numbers);
+
 }  // namespace bam

@@ -36,7 +36,7 @@ class Bench {
         std::ofstream(folder_ / "line.bam") << "dims { sequence seq; feat }\ndata { x[seq, feat]; y[seq] missing }\n"
                                                "param { b[feat] ~ normal(0, 3); sigma ~ half_cauchy(1) }\n"
                                                "observe { y ~ "
-                                            << noise << " }\ntable { x = [one = 1, x = x]; y = y }\n";
+                                            << noise << " }\ntable { feat = [one = 1, x = x]; y = y }\n";
         std::ofstream(folder_ / "line.csv") << "x,y\n0,2.1\n1,3.9\n2,6.2\n3,6.9\n4,10.1\n5,10.5\n6,\n";
     }
     Bench(Bench const&) = delete;
@@ -63,7 +63,7 @@ class Bench {
         for (auto const& file : fs::directory_iterator(folder_ / out)) {
             std::string text = text_of(file.path());
             text = std::regex_replace(text, std::regex("[0-9.]+ seconds"), "seconds");
-            text = std::regex_replace(text, std::regex("\"seconds\": [0-9.e-]+"), "seconds");
+            text = std::regex_replace(text, std::regex("\"seconds\": [0-9.e-]+"), "\"seconds\": 0");
             text = std::regex_replace(text, std::regex("file = " + out + "/"), "file = ");
             texts[file.path().filename().string()] = text;
         }
