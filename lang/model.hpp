@@ -23,8 +23,8 @@ struct Dim {
     Role role = Role::Labelled;
     std::optional<std::size_t> size;  ///< of a labelled dim: from the file, --dim, or the labels of its binding
     std::vector<std::string> labels;  ///< of a bound labelled dim
-    bool is_of_table = false;         ///< of a labelled dim: its labels are the values of columns; without a table there are none
     Span span;
+    bool is_of_table = false;  ///< of a labelled dim: its labels are the values of columns; without a table there are none
 };
 
 enum class SymbolKind : std::uint8_t {

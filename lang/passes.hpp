@@ -14,10 +14,10 @@ namespace bam {
 
 /// What the caller chose outside the file.
 struct Choices {
-    std::map<std::string, std::size_t> dims;                 ///< --dim unit=3
-    std::vector<std::string> priors;                         ///< --priors NAME, in order; later statements win
-    bool learns_hyper = false;                               ///< --learn-hyper: what is marked learn() is no longer held
-    std::map<std::string, std::vector<std::string>> labels;  ///< of dims whose labels are the values of columns, once there is a table
+    std::map<std::string, std::size_t> dims;                      ///< --dim unit=3
+    std::vector<std::string> priors;                              ///< --priors NAME, in order; later statements win
+    bool learns_hyper = false;                                    ///< --learn-hyper: what is marked learn() is no longer held
+    std::map<std::string, std::vector<std::string>> labels = {};  ///< of dims whose labels are the values of columns, once there is a table
 };
 
 /// Names are resolved once, every term has its axes, prior sets are applied, bindings are plain data. `files` are the file and what it

@@ -2,6 +2,7 @@
 // model only, never a Conditional or a Plan, so that a derivation cannot mark its own work.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -213,6 +214,21 @@ class Oracle {
         return sum;
     }
 
+    /// Whether a scale prior is that of an entry, [component][extent], of `size` in all: it speaks of it, and no later one does.
+    bool holds_at(ScalePrior const& prior, std::size_t index, std::size_t size) const {
+        auto const entries = numbering_.entries(numbering_.labelled(prior.scale), 0);
+        Entry const& entry = entries[index / (size / entries.size())];
+        auto const speaks = [&](ScalePrior const& other) {
+            return std::all_of(other.region.labels.begin(), other.region.labels.end(), [&](Region::Labels const& wanted) {
+                Dim const& dim = model_.dims[wanted.dim];
+                std::size_t const k = entry.at({wanted.dim, 0});
+                return (k < dim.labels.size() ? dim.labels[k] : std::to_string(k + 1)) == wanted.label;
+            });
+        };
+        return speaks(prior) && std::none_of(prior.overridden_by.begin(), prior.overridden_by.end(),
+                                             [&](std::uint32_t later) { return speaks(model_.scale_priors[later]); });
+    }
+
   private:
     /// Of the cells of a factor those that count: `at` is where they stand among the values of its target.
     template <class F>
@@ -340,7 +356,10 @@ class Oracle {
         double const df = prior.df ? state.values[numbering_.variables.at(*prior.df)].front() : 0;
         double const a = prior.df ? df / 2 : prior.first;
         double const b = prior.df ? df / 2 : prior.second;
-        for (double x : state.values[numbering_.variables.at(prior.scale)]) {
+        std::vector<double> const& values = state.values[numbering_.variables.at(prior.scale)];
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            double const x = values[i];
+            if (!holds_at(prior, i, values.size())) continue;
             switch (prior.family) {
                 case ScaleFamily::PolyaGamma: sum += log_polya_gamma_by_definition(x, 0); break;
                 case ScaleFamily::Flat: break;

@@ -125,7 +125,7 @@ void check_limit(Limit const& limit) {
     ChainOptions options;
     options.chains = 2;
     options.num_samples = 20000;
-    options.sweeps = 10;  // with a tau of 0.01 theta and mu hardly move in one
+    options.sweeps = limit.is_pooled ? 60 : 1;  // with a tau of 0.01 theta and mu hardly move in one
     options.seed = 4;
     Run const run = run_chains(study->problem, options, {}, {});
     std::size_t column = 0;
@@ -148,10 +148,13 @@ void check_limit(Limit const& limit) {
 
 }  // namespace
 
-TEST_CASE("groups: as tau goes to 0 they are one regression and without bound one each - of a column and of sequences") {
-    for (bool const is_of_column : {true, false}) {
-        check_limit({is_of_column, true, 0.01});
-        check_limit({is_of_column, false, 1000});
+TEST_CASE("groups: as tau goes without bound they are one regression each - of a column and of sequences") {
+    for (bool const is_of_column : {true, false}) check_limit({is_of_column, false, 1000});
+}
+
+TEST_SUITE("slow") {
+    TEST_CASE("groups: as tau goes to 0 they are one regression - of a column and of sequences") {
+        for (bool const is_of_column : {true, false}) check_limit({is_of_column, true, 0.01});
     }
 }
 
@@ -198,7 +201,7 @@ TEST_CASE("groups: levels and spreads of four groups are found again") {
             double const mean = sum / count;
             double const sd = std::sqrt(squares / count - mean * mean);
             CHECK(std::abs(mean - truth[g]) < 3 * sd);
-            CHECK(sd < 0.2 * (1 + truth[g]));
+            CHECK(sd < 0.2 * (1 + std::abs(truth[g])));
         }
     }
 }

@@ -19,9 +19,12 @@ class Simulator {
     void parameters(State& state) {
         Model const& model = study_.model;
         for (ScalePrior const& prior : model.scale_priors) {
-            for (double& x : state.values[numbering_.variables.at(prior.scale)]) x = draw(prior, state);
+            std::vector<double>& values = state.values[numbering_.variables.at(prior.scale)];
+            for (std::size_t i = 0; i < values.size(); ++i)
+                if (oracle_.holds_at(prior, i, values.size())) values[i] = draw(prior, state);
             auto& auxiliaries = state.auxiliaries[numbering_.variables.at(prior.scale)];
             for (std::size_t i = 0; i < auxiliaries.size(); ++i) {
+                if (!oracle_.holds_at(prior, i, values.size())) continue;
                 // aux | var of a half-t
                 double const x = state.values[numbering_.variables.at(prior.scale)][i];
                 double const var = prior.spread == SpreadKind::Sd ? x * x : (prior.spread == SpreadKind::Variance ? x : 1 / x);

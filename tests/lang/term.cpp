@@ -38,6 +38,14 @@ double leaf_value(std::uint64_t payload, Axes const& axes, std::size_t lag, Cell
     return entry(payload, indices);
 }
 
+/// Of a column of labels of `dim`: the entry at a step, the same wherever it is asked for; none before the first.
+bool has_label(DimId dim, std::size_t label, Axes const& cells, std::size_t lag, Cell const& cell) {
+    std::size_t const t = cells.empty() ? 0 : cell.at(time_axis);
+    if (t < lag) return false;
+    double const at = (entry(20 + dim, {t - lag}) + 1) / 2;
+    return static_cast<std::size_t>(at * static_cast<double>(sizes[dim])) == label;
+}
+
 double sum_over(Axes const& axes, Cell cell, std::function<double(Cell const&)> const& value, std::size_t from = 0) {
     if (from == axes.size()) return value(cell);
     double sum = 0;
@@ -76,6 +84,12 @@ double evaluate(Terms const& terms, Term term, Cell const& cell) {
     switch (node.op) {
         case Op::Constant: return terms.constant_value(term);
         case Op::Delta: return cell.at(node.axes[0]) == cell.at(node.axes[1]) ? 1 : 0;
+        case Op::Member: {
+            Axis const labels = Terms::labels_of(node);
+            Axes cells = node.axes;
+            std::erase(cells, labels);
+            return has_label(labels.dim, cell.at(labels), cells, node.lag, cell) ? 1 : 0;
+        }
         case Op::Add: {
             double sum = 0;
             for (Term arg : node.args) sum += evaluate(terms, arg, cell);
@@ -119,8 +133,16 @@ struct Maker {
         return {terms.leaf(Op::Data, payload, axes, lag), [=](Cell const& cell) { return leaf_value(payload, axes, lag, cell); }};
     }
 
+    Pair label() {
+        Axis const labels = any_axis();
+        Axes const cells = below(2) == 0 ? Axes{} : Axes{time_axis};
+        auto const lag = static_cast<std::uint16_t>(cells.empty() ? 0 : below(2));
+        return {terms.member(20u + labels.dim, cells, labels, lag),
+                [=](Cell const& cell) { return has_label(labels.dim, cell.at(labels), cells, lag, cell) ? 1.0 : 0.0; }};
+    }
+
     Pair make(std::size_t depth) {
-        if (depth == 0) return leaf();
+        if (depth == 0) return below(4) == 0 ? label() : leaf();
         switch (below(10)) {
             case 0: return leaf();
             case 1: {
@@ -225,6 +247,23 @@ TEST_CASE("terms: a Delta disappears with the axis that is summed") {
     Term const scaled = terms.contract({diagonal, w}, {{row, 1}});
     CHECK(scaled == terms.multiply({v, terms.rename(w, {row, 1}, {row, 0})}));
     CHECK_FALSE(terms[scaled].has_delta);
+}
+
+TEST_CASE("terms: a cell has one label") {
+    Terms terms;
+    Term const here = terms.member(1, {time_axis}, {row, 0});
+    Term const there = terms.member(1, {time_axis}, {row, 1});
+    CHECK(terms.multiply({here, here}) == here);
+    CHECK(terms.multiply({here, there}) == terms.multiply({here, terms.delta({row, 0}, {row, 1})}));
+    // sum over k and l of a[k] b[l] [g = k] [g = l]
+    Term const a = terms.leaf(Op::Param, 2, {{row, 0}});
+    Term const b = terms.leaf(Op::Param, 3, {{row, 1}});
+    CHECK(terms.contract({a, b, here, there}, {{row, 0}, {row, 1}}) ==
+          terms.contract({a, terms.rename(b, {row, 1}, {row, 0}), here}, {{row, 0}}));
+    // Another column, or the same a step back, has a label of its own.
+    CHECK(terms[terms.multiply({here, terms.member(4, {time_axis}, {row, 1})})].has_delta == false);
+    CHECK(terms[terms.multiply({here, terms.member(1, {time_axis}, {row, 1}, 1)})].has_delta == false);
+    CHECK(terms.rename(here, {row, 0}, {row, 1}) == there);
 }
 
 TEST_CASE("terms: a product is not counted twice beside a sum with a Delta") {
