@@ -74,7 +74,8 @@ TEST_CASE("compile: what a file uses is part of it, and files of priors have the
     auto const sure = compile({"sure.bam", "user.bam"});
     REQUIRE(sure.result.compiled);
     CHECK(sure.result.compiled->blocks() == std::vector<std::string>{"W", "sigma"});
-    CHECK(sure.result.compiled->symmetries().empty());
+    CHECK(plain.result.compiled->symmetries() == "W -> A W, v -> inv(A)' v   (A: 2 x 2 invertible, along unit)\n");
+    CHECK(sure.result.compiled->symmetries() == "(W) along unit: any numbering\n");  // v is 1 at both
 }
 
 TEST_CASE("compile: stages stop where they are told to") {
