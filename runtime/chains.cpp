@@ -38,8 +38,8 @@ std::string choose_start(Replica& replica, Problem const& problem, std::uint64_t
         ascent.max_passes = options.ascent_passes;
         ascent.sweep = options.sweep;
         Maximum const maximum = maximise(problem, ascent, stop);
+        require_mode(maximum, true);
         Ascent const& best = maximum.ascents[maximum.best];
-        if (best.without_mode) throw NoModeFound(*best.without_mode);
         replica.set_state(best.state);
         return fmt::format("mode {} of {}, log joint {:.1f}, {} passes", maximum.best + 1, maximum.ascents.size(), best.log_joint,
                            best.passes);

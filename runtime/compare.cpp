@@ -14,6 +14,7 @@
 
 #include "comparison.hpp"
 #include "density_parts.hpp"
+#include "explain_trouble.hpp"
 #include "fit.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
@@ -151,18 +152,18 @@ Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& 
         RefitProgress progress;
         if (options.progress) progress = [&](std::size_t number, std::size_t most) { options.progress(candidate.name, number, most); };
         auto left_out = left_out_of(candidate, options, ranking.known_steps);
-        try {
-            ranking.runs.push_back({candidate.name,
-                                    options.leave_out == LeaveOut::Future
-                                        ? leave_future_out(of, std::move(left_out), ranking.known_steps, options.refits, progress)
-                                        : leave_each_out(of, std::move(left_out), options.refits, progress),
-                                    candidate.fit->verdict.is_converged});
-        } catch (std::runtime_error const& trouble) {
-            refuse(554,
-                   fmt::format("the first {} do not determine the parameters of `{}`: {}", counted(ranking.known_steps, "step"),
-                               candidate.name, trouble.what()),
-                   {"more known steps, `--from N`, or proper priors"}, exit_data);
-        }
+        CrossValidation scores = or_explain(candidate.program->sources, candidate.problem().plan.layout, [&] {
+            if (options.leave_out != LeaveOut::Future) return leave_each_out(of, std::move(left_out), options.refits, progress);
+            try {
+                return leave_future_out(of, std::move(left_out), ranking.known_steps, options.refits, progress);
+            } catch (std::runtime_error const& trouble) {
+                refuse(554,
+                       fmt::format("the first {} do not determine the parameters of `{}`: {}", counted(ranking.known_steps, "step"),
+                                   candidate.name, trouble.what()),
+                       {"more known steps, `--from N`, or proper priors"}, exit_data);
+            }
+        });
+        ranking.runs.push_back({candidate.name, std::move(scores), candidate.fit->verdict.is_converged});
         for (std::string const& note : ranking.runs.back().scores.notes)
             ranking.notes.push_back(fmt::format("{}: {}", candidate.name, note));
         if (options.leave_out == LeaveOut::Cell && looks_back(candidate.problem().plan))

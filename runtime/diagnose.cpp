@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "active_units.hpp"
+#include "explain_trouble.hpp"
 #include "fit.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
@@ -43,7 +44,9 @@ PriorSensitivity Fit::prior_sensitivity(std::optional<Csv> const& given) const {
     FittedTable const fitted = bind_fitted(*program, parts_->config, given, diagnostics);
     Problem const& problem = fitted.table->problem;
     PriorStatements const statements = prior_statements(problem.plan);
-    DensityParts const parts = density_parts(problem, statements, parts_->run, parts_->config.options.seed, diagnostics);
+    DensityParts const parts = or_explain(program->sources, problem.plan.layout, [&] {
+        return density_parts(problem, statements, parts_->run, parts_->config.options.seed, diagnostics);
+    });
     throw_if_error(fitted.sources, diagnostics);
     SensitivityTable table = find_sensitivity(problem, statements, parts, parts_->run, parts_->rows);
     if (parts_->climb)

@@ -10,6 +10,7 @@
 
 #include "carry.hpp"
 #include "each_chain.hpp"
+#include "explain_trouble.hpp"
 #include "fit.hpp"
 #include "predict.hpp"
 #include "reopen.hpp"
@@ -99,11 +100,7 @@ Predictions Fit::predict(Csv const& table, std::optional<std::uint64_t> seed) co
     std::size_t draws = 0;
     for (Chain const& chain : run.chains) draws = std::max(draws, chain.log_joint.size());
     Predictor predictor(problem, run.chains.size(), draws, used_seed);
-    try {
-        predict_chains(problem, map, run, predictor, used_seed);
-    } catch (NumericalTrouble const& trouble) {
-        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
-    }
+    or_explain(program->sources, problem.plan.layout, [&] { predict_chains(problem, map, run, predictor, used_seed); });
     return finish(predictor.summarize(parts->notes));
 }
 

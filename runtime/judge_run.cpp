@@ -12,6 +12,7 @@
 
 #include "calibration.hpp"
 #include "density_parts.hpp"
+#include "explain_trouble.hpp"
 #include "fit.hpp"
 #include "predictive_check.hpp"
 #include "reopen.hpp"
@@ -63,7 +64,8 @@ Judgement Fit::calibration(std::optional<Csv> const& given) const {
     FittedTable const fitted = bind_fitted(*program, parts_->config, given, diagnostics);
     Problem const& problem = fitted.table->problem;
     require_density(problem);
-    CalibrationTable table = calibrate_fitted(problem, parts_->run, parts_->config.options.seed);
+    CalibrationTable table = or_explain(program->sources, problem.plan.layout,
+                                        [&] { return calibrate_fitted(problem, parts_->run, parts_->config.options.seed); });
     if (looks_back(problem.plan))
         table.notes.emplace_back("means look back at outputs: a cell that is left out still stands in those of later steps");
     note_of_draws(*parts_, table.notes);
@@ -99,8 +101,9 @@ Judgement Fit::score(Csv const& held_out) const {
                                          counted(fitted, "cell"), fitted == 1 ? "was" : "were")
                            : "give a table whose columns of outputs are filled in"},
                exit_data);
-    CalibrationTable table =
-        calibrate_held_out(problem, parts_->run, parts_->config.options.seed, std::move(cells), predictions.cells(), diagnostics);
+    CalibrationTable table = or_explain(program->sources, problem.plan.layout, [&] {
+        return calibrate_held_out(problem, parts_->run, parts_->config.options.seed, std::move(cells), predictions.cells(), diagnostics);
+    });
     throw_if_error(fresh.sources, diagnostics);
     if (fitted > 0)
         table.notes.push_back(fmt::format("{} {} fitted, and {} not scored", counted(fitted, "cell"), fitted == 1 ? "was" : "were",
@@ -123,12 +126,13 @@ Judgement Fit::predictive_checks(std::optional<Csv> const& given, CheckOptions c
     std::vector<double const*> rows;  // of all chains
     for (Chain const& chain : run.chains)
         for (std::size_t i = 0; i < chain.log_joint.size(); ++i) rows.push_back(chain.values.data() + i * run.columns.size());
-    Problem complete = with_all_cells(program->compiled, problem);
-    Simulation simulation(complete, options.seed.value_or(parts_->config.options.seed), run.columns, diagnostics);
-    throw_if_error(fitted.sources, diagnostics);
-    std::size_t const tables = std::min(options.draws, rows.size());
-    PredictiveCheck check =
-        check_predictions(problem, complete, simulation, tables, [&](std::size_t i) { return rows[i * rows.size() / tables]; });
+    PredictiveCheck check = or_explain(program->sources, problem.plan.layout, [&] {
+        Problem complete = with_all_cells(program->compiled, problem);
+        Simulation simulation(complete, options.seed.value_or(parts_->config.options.seed), run.columns, diagnostics);
+        throw_if_error(fitted.sources, diagnostics);
+        std::size_t const tables = std::min(options.draws, rows.size());
+        return check_predictions(problem, complete, simulation, tables, [&](std::size_t i) { return rows[i * rows.size() / tables]; });
+    });
     note_of_draws(*parts_, check.notes);
     return {predictive_check_text(check), predictive_check_json(check), make_report(fitted.sources, std::move(diagnostics))};
 }

@@ -261,4 +261,9 @@ Maximum maximise(Problem const& problem, AscentOptions const& options, std::stop
     return maximum;
 }
 
+void require_mode(Maximum const& maximum, bool is_start) {
+    Ascent const& best = maximum.ascents[maximum.best];
+    if (best.without_mode) throw NoModeFound(*best.without_mode, is_start);
+}
+
 }  // namespace bam

@@ -49,8 +49,9 @@ struct Maximum {
 
 /// From all starts the density grew without bound.
 struct NoModeFound : std::runtime_error {
-    explicit NoModeFound(bam::NoMode what) : std::runtime_error("the density has no mode"), without_mode(what) {}
+    NoModeFound(bam::NoMode what, bool start) : std::runtime_error("the density has no mode"), without_mode(what), is_start(start) {}
     bam::NoMode without_mode;
+    bool is_start;  ///< the mode was to be where something else starts
 };
 
 /// Ascends from where the replica stands.
@@ -58,5 +59,8 @@ Ascent ascend(Replica& replica, AscentOptions const& options, std::stop_token co
 
 /// Ascends from every start. Depends on the options and nothing else. Throws NumericalTrouble if a block is not determined.
 Maximum maximise(Problem const& problem, AscentOptions const& options, std::stop_token const& stop);
+
+/// Throws NoModeFound if no ascent has a mode. `is_start`: of NoModeFound.
+void require_mode(Maximum const& maximum, bool is_start);
 
 }  // namespace bam

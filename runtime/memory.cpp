@@ -75,7 +75,8 @@ std::optional<Diagnostic> find_excess(Problem const& problem, FitOptions const& 
         Severity::Error,
         fmt::format("the run would take {:.0f} GiB, and there are {:.0f} GiB of memory", (draws + blocks) / gib, memory / gib),
         {},
-        {"the draws are most of it: fewer --num-samples, or every N-th of them only, with --thin N"}};
+        {options.backend == Backend::Gibbs ? "the draws are most of it: fewer --num-samples, or every N-th of them only, with --thin N"
+                                           : "the draws are most of it: fewer --num-samples"}};
     if (blocks < draws || largest == nullptr) return diagnostic;
     std::size_t order = largest->sweep.states.size();
     for (auto const& group : largest->groups) order = std::max(order, group.size());

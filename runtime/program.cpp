@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "certify.hpp"
+#include "explain_trouble.hpp"
 #include "fit.hpp"
 #include "geweke.hpp"
 #include "mean_field.hpp"
@@ -187,15 +188,12 @@ std::string Prepared::samplers(Format format) const {
 std::string Prepared::plan() const { return parts_->program->compiled.print_plan(parts_->table->problem.weighted); }
 
 PriorListing Prepared::priors() const {
-    constexpr int exit_data = 65;
     Problem const& problem = parts_->table->problem;
     Compiled const& compiled = parts_->program->compiled;
     Diagnostics warnings = compiled.suspicious_priors(problem.bound.grid.steps);
-    try {
+    or_explain(parts_->program->sources, problem.plan.layout, [&] {
         for (Diagnostic& diagnostic : check_priors(compiled, problem)) warnings.push_back(std::move(diagnostic));
-    } catch (NumericalTrouble const& trouble) {
-        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
-    }
+    });
     return list_priors(*parts_->program, std::move(warnings));
 }
 
@@ -235,12 +233,11 @@ void require_proper_priors(Program::Parts const& program, Problem const& problem
 }
 
 Verification Prepared::verify(VerifyOptions const& options) const {
-    constexpr int exit_data = 65;
     Problem const& problem = parts_->table->problem;
     if (options.calibrations > 0) require_simulation(*parts_, "calibration");
     if (options.joint_sweeps > 0) require_simulation(*parts_, "Geweke's test");
-    Verification verification;
-    try {
+    return or_explain(parts_->program->sources, problem.plan.layout, [&] {
+        Verification verification;
         auto checks = certify(problem, options.seed);
         ExpectationPlan const expectations = parts_->program->compiled.expectations(drawn_outputs(problem));
         for (Check& check : certify_variational(problem, expectations, options.seed)) checks.push_back(std::move(check));
@@ -271,12 +268,8 @@ Verification Prepared::verify(VerifyOptions const& options) const {
         Json json = Json::parse(checks_json(checks));
         json.update(details);
         verification.json = dump_json(json);
-    } catch (NumericalTrouble const& trouble) {
-        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
-    } catch (ExactFit const& trouble) {
-        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"a table with more rows can be verified"}}, exit_data);
-    }
-    return verification;
+        return verification;
+    });
 }
 
 Fit Prepared::fit(FitOptions const& options, ProgressCallback const& progress, std::stop_token stop) const {

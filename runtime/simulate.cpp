@@ -1,8 +1,7 @@
 // Tables of the model's own making: Prepared::simulate from the priors, Fit::simulate from the draws of a run.
 #include <fmt/format.h>
 
-#include <stdexcept>
-
+#include "explain_trouble.hpp"
 #include "fit.hpp"
 #include "overview.hpp"
 #include "reopen.hpp"
@@ -12,8 +11,6 @@
 
 namespace bam {
 namespace {
-
-constexpr int exit_data = 65;
 
 Simulated to_simulated(Replication replication, bool is_prior) {
     Simulated simulated;
@@ -31,25 +28,12 @@ std::optional<Table> reread(Sources const& sources, std::optional<char> separato
     return Table::parse(std::string_view(sources[source].text), source, {separator, decimal_point}, said_before);
 }
 
-template <class Work>
-auto or_explain(Work work) {
-    try {
-        return work();
-    } catch (NumericalTrouble const& trouble) {
-        throw Error(Diagnostic{482, Severity::Error, trouble.what(), {}, {"give it a proper prior"}}, exit_data);
-    } catch (std::domain_error const& trouble) {
-        throw Error(
-            Diagnostic{482, Severity::Error, fmt::format("a scale cannot be drawn: {}", trouble.what()), {}, {"give it a proper prior"}},
-            exit_data);
-    }
-}
-
 }  // namespace
 
 Simulated Prepared::simulate(SimulateOptions const& options) const {
     Problem const& problem = parts_->table->problem;
     require_proper_priors(*parts_->program, problem, "a simulation");
-    return or_explain([&] {
+    return or_explain(parts_->program->sources, problem.plan.layout, [&] {
         Problem complete = with_all_cells(parts_->program->compiled, problem);
         Simulation simulation(complete, options.seed.value_or(1));
         auto const table = reread(*parts_->sources, parts_->separator, parts_->decimal_point);
@@ -70,7 +54,7 @@ Simulated Fit::simulate(std::optional<Csv> const& given, SimulateOptions const& 
     std::vector<double const*> rows;  // of all chains
     for (Chain const& chain : run.chains)
         for (std::size_t i = 0; i < chain.log_joint.size(); ++i) rows.push_back(chain.values.data() + i * run.columns.size());
-    return or_explain([&] {
+    return or_explain(program->sources, prepared->problem.plan.layout, [&] {
         Problem complete = with_all_cells(program->compiled, prepared->problem);
         Simulation simulation(complete, options.seed.value_or(parts_->config.options.seed), run.columns, diagnostics);
         throw_if_error(sources, diagnostics);
