@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 
 #include "block_sampler.hpp"
+#include "magnitude.hpp"
 #include "scales.hpp"
 #include "spread.hpp"
+#include "trouble.hpp"
 
 namespace bam {
 namespace {
@@ -29,10 +32,8 @@ Posterior make_posterior(Problem const& problem) {
     return posterior;
 }
 
-// Of the sum of squares of outputs, a share that residuals have: where it is small, they may be rounding; where it is smaller, nothing that
-// is computed from them has digits.
-constexpr double suspiciously_exact = 1e-8;
-constexpr double nearly_exact = 1e-12;
+constexpr double suspiciously_exact = 1e-8;  ///< of the sum of squares of outputs: residuals that may be rounding
+constexpr double far_below = 1e-6;           ///< of an expected sum of squares: what the residuals of the means have of it
 
 }  // namespace
 
@@ -262,6 +263,10 @@ double MeanField::completed_squares(std::size_t s) const {
     return sum;
 }
 
+std::string MeanField::lost_squares(std::uint32_t scale) const {
+    return fmt::format("the expected squares that `{}` is learnt from are no number above 0", problem_.plan.layout.variables[scale].name);
+}
+
 double MeanField::update_scale(std::size_t s) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
     if (is_binary(scale)) return update_binary(s);
@@ -273,6 +278,8 @@ double MeanField::update_scale(std::size_t s) {
         std::vector<double> const of_factor = expected_.squares(use);
         for (std::size_t e = 0; e < entries; ++e) squares[e] += of_factor[e];
     }
+    for (std::size_t e = 0; e < entries; ++e)
+        if (counts[e] > 0 && !(squares[e] >= 0 && std::isfinite(squares[e]))) throw NumericalTrouble(lost_squares(scale.variable));
     double rise = 0;
     std::size_t const size = entries / problem_.plan.layout.variables[scale.variable].components;
     for (std::size_t e = 0; e < entries; ++e) {
@@ -321,25 +328,45 @@ double MeanField::move_orbits() {
 double MeanField::pass() {
     try {
         double const after = climb();
-        if (!find_exact_fit(suspiciously_exact)) return after;
+        bool const is_suspicious =
+            exact_fit_
+                .find(factors_,
+                      [&](ScaleLayout const& scale, std::size_t entry, double outputs) {
+                          return counts_of(scale, entry) > 0 && factor_of(scale, entry).squares <= suspiciously_exact * outputs;
+                      })
+                .has_value();
+        if (!is_suspicious) return after;
         factors_.score(inputs());
         exact_fit_.check(factors_);
         return after;
     } catch (NumericalTrouble const&) {
-        if (auto const scale = find_exact_fit(nearly_exact)) throw ExactFit(*scale);
+        look_behind();
         throw;
     } catch (std::logic_error const&) {
         // Where residuals are hardly more than rounding, so is what the ELBO rises by.
-        if (auto const scale = find_exact_fit(nearly_exact)) throw ExactFit(*scale);
+        look_behind();
         throw;
     }
 }
 
-std::optional<std::uint32_t> MeanField::find_exact_fit(double share) const {
-    return exact_fit_.find(share, [&](ScaleLayout const& scale, std::size_t entry) {
-        auto const s = static_cast<std::size_t>(&scale - problem_.plan.layout.scales.data());
-        return counts_[s][entry] > 0 ? posterior_.scales[s][entry].squares : HUGE_VAL;
+void MeanField::look_behind() {
+    factors_.score(inputs());
+    Magnitudes magnitudes(problem_.plan, inputs(), factors_);
+    exact_fit_.look_behind(factors_, magnitudes);
+}
+
+void MeanField::require_spread() {
+    factors_.score(inputs());
+    auto const scale = exact_fit_.find(factors_, [&](ScaleLayout const& of, std::size_t entry, double outputs) {
+        ScaleFactor const& factor = factor_of(of, entry);
+        double const cells = counts_of(of, entry);
+        if (cells == 0 || factor.squares > suspiciously_exact * outputs) return false;
+        double residuals = 0;
+        for (ScaleUse const& use : of.uses) residuals += factors_.squares(use)[entry];
+        // Its prior would hold the spread, and E[precision] would be n / S or more.
+        return residuals <= far_below * factor.squares && cells - factor.precision * factor.squares > 0.5;
     });
+    if (scale) throw ExactFit(*scale);
 }
 
 /// Every factor once, with the checks of pass().
@@ -351,19 +378,26 @@ double MeanField::climb() {
         double const rise = update(k);
         if (std::isnan(rise)) throw NumericalTrouble("the factor of " + name(k) + " is not finite");
         sum_of_rises += rise;
-        if (rise < -1e-9 * magnitude) {
+        if (rise < -1e-9 * magnitude && rise < -cancellation())
             throw std::logic_error(fmt::format("the update of {} lowers the ELBO by {:.3g}", name(k), -rise));
-        }
     }
     if (std::isfinite(before)) sum_of_rises += move_orbits();  // not from point masses
     double const after = elbo();
     // The rises come from the derivatives, the ELBO from the expectations themselves: they check each other.
     magnitude = 1 + std::abs(before) + std::abs(after);
-    if (std::isfinite(before) && !(std::abs(after - before - sum_of_rises) <= 1e-7 * magnitude)) {
+    if (!std::isfinite(after)) throw TooLarge("the ELBO");
+    unexplained_ = std::isfinite(before) ? std::abs(after - before - sum_of_rises) : 0;
+    if (unexplained_ > 1e-7 * magnitude && unexplained_ > cancellation())
         throw std::logic_error(
             fmt::format("a pass should raise the ELBO by {:.9g}, but raises it by {:.9g}", sum_of_rises, after - before));
-    }
     return after;
+}
+
+double MeanField::cancellation() const {
+    double sum = 0;
+    for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f)
+        sum += expected_magnitude(expected_, f, expectations_.squares[f].pass, inputs(), posterior_.covariances);
+    return std::isnan(sum) ? HUGE_VAL : rounded_steps * std::numeric_limits<double>::epsilon() * sum;
 }
 
 double MeanField::elbo() {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "ancestral.hpp"
+#include "magnitude.hpp"
 #include "scales.hpp"
 #include "truncated_normal.hpp"
 
@@ -91,6 +94,32 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
     }
 }
 
+Replica::~Replica() = default;
+
+Magnitudes& Replica::magnitudes() {
+    if (!magnitudes_) magnitudes_ = std::make_unique<Magnitudes>(problem_.plan, inputs(), factors_);
+    return *magnitudes_;
+}
+
+double Replica::cancellation() {
+    double cells = 0;
+    double quadratic = 0;
+    for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f) {
+        if (problem_.plan.layout.factors[f].is_flat()) continue;
+        cells += factors_.cells(f);
+        if (!problem_.plan.layout.factors[f].is_binary) quadratic += factors_.quadratic(f);
+    }
+    double const magnitude = magnitudes().quadratic();
+    double const sum = magnitude + std::sqrt(magnitude) * std::sqrt(quadratic + cells);
+    return std::isnan(sum) ? HUGE_VAL : rounded_steps * std::numeric_limits<double>::epsilon() * sum + rounding();
+}
+
+/// Why a draw failed: the residuals, or what its message says.
+void Replica::look_behind() {
+    factors_.score(inputs());
+    exact_fit_.look_behind(factors_, magnitudes());
+}
+
 void Replica::set_state(State const& state) {
     // Element by element: samplers hold references to the arrays.
     for (std::size_t v = 0; v < state.values.size(); ++v) {
@@ -159,6 +188,18 @@ void Replica::start_from_prior(std::uint64_t start) {
 }
 
 void Replica::sweep(std::uint64_t index) {
+    try {
+        draw_all(index);
+    } catch (NumericalTrouble const&) {
+        look_behind();
+        throw;
+    } catch (std::domain_error const&) {
+        look_behind();
+        throw;
+    }
+}
+
+void Replica::draw_all(std::uint64_t index) {
     std::uint64_t unit = 0;
     for (std::size_t b = 0; b < samplers_.size(); ++b) {
         Stream stream(seed_, chain_, index, unit++);
