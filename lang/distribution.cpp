@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 
 #include "nearest.hpp"
+#include "other_names.hpp"
 #include "workspace.hpp"
 
 namespace bam {
@@ -21,31 +21,6 @@ namespace {
 using tree::Expr;
 using tree::ExprKind;
 using Family = Distribution::Family;
-
-/// What other languages call a distribution. {0}, {1} are its arguments as written.
-struct Translation {
-    char const* name;
-    std::size_t arguments;
-    char const* ours;
-};
-
-constexpr std::array translations{
-    Translation{"dnorm", 2, "normal({0}, precision = {1})"},
-    Translation{"gaussian", 2, "normal({0}, {1})"},
-    Translation{"N", 2, "normal({0}, {1})"},
-    Translation{"dgamma", 2, "gamma({0}, {1})"},
-    Translation{"inv_gamma", 2, "inverse_gamma({0}, {1})"},
-    Translation{"invgamma", 2, "inverse_gamma({0}, {1})"},
-    Translation{"dunif", 2, "flat()"},
-    Translation{"uniform", 2, "flat()"},
-    Translation{"cauchy", 2, "half_cauchy({1})"},
-    Translation{"half_cauchy", 2, "half_cauchy({1})"},
-    Translation{"double_exponential", 2, "laplace({0}, {1})"},
-    Translation{"ddexp", 2, "laplace({0}, 1 / {1})"},
-    Translation{"dexp", 1, "exponential({0})"},
-    Translation{"half_normal", 2, "half_normal({1})"},
-    Translation{"dflat", 0, "flat()"},
-};
 
 struct SpreadName {
     char const* name;
@@ -67,12 +42,9 @@ class Reading {
 
     std::optional<Distribution> run() {
         if (call_.kind != ExprKind::Call) return refuse_value();
-        if (auto const ours = translated()) {
-            Diagnostic& d = workspace_.error(120, call_.span, fmt::format("`{}` is written otherwise here", workspace_.text(call_.span)),
-                                             "", {hint(*ours)});
-            if (*ours == "flat()" && call_.args.size() == 2)
-                d.notes.push_back(fmt::format("a parameter that is not a spread keeps its bounds: `flat() in {}..{}`",
-                                              workspace_.text(call_.args[0].span), workspace_.text(call_.args[1].span)));
+        if (auto notes = other_names(workspace_, call_); !notes.empty()) {
+            workspace_.error(120, call_.span, fmt::format("`{}` is written otherwise here", workspace_.text(call_.span)), "",
+                             std::move(notes));
             return std::nullopt;
         }
         if (call_.text == "normal") return normal();
@@ -100,17 +72,6 @@ class Reading {
             d.notes.push_back(fmt::format("its arguments stand in parentheses: `{}(...)`", call_.text));
         else
             d.notes.push_back("what is computed is defined with `=` in the state section");
-        return std::nullopt;
-    }
-
-    std::optional<std::string> translated() const {
-        for (Translation const& translation : translations) {
-            if (call_.text != translation.name || call_.args.size() != translation.arguments) continue;
-            std::vector<std::string> texts;
-            for (Expr const& arg : call_.args) texts.push_back(workspace_.text(arg.kind == ExprKind::Assign ? arg.args[0].span : arg.span));
-            texts.resize(2);
-            return fmt::format(fmt::runtime(translation.ours), texts[0], texts[1]);
-        }
         return std::nullopt;
     }
 

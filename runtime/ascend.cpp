@@ -37,8 +37,8 @@ double largest(std::vector<double> const& values) {
 AscentPass Replica::ascend() {
     try {
         return ascend_all();
-    } catch (NumericalTrouble const&) {
-        look_behind();
+    } catch (NumericalTrouble const& trouble) {
+        look_behind(trouble.block);
         throw;
     }
 }

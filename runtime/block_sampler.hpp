@@ -1,8 +1,11 @@
 // One block's full conditional, ready to draw from.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "factors.hpp"
@@ -15,6 +18,8 @@ namespace bam {
 /// A precision that does not factor: the data and the priors do not determine the block.
 struct NumericalTrouble : std::runtime_error {
     using std::runtime_error::runtime_error;
+    NumericalTrouble(std::string const& what, std::uint32_t of) : std::runtime_error(what), block(of) {}
+    std::optional<std::uint32_t> block;  ///< the variable, if a block's own precision failed
 };
 
 class BlockSampler {

@@ -9,6 +9,7 @@
 #include "magnitude.hpp"
 #include "replica.hpp"
 #include "scales.hpp"
+#include "simulation.hpp"
 #include "trouble.hpp"
 
 namespace bam {
@@ -19,8 +20,10 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 /// A mean of some terms is off by some units in the last place of the outputs.
 constexpr double rounding = 10 * epsilon;
 
-/// Of the sum of squares of outputs, a share that residuals have: where something fails, one that is smaller is why.
-constexpr double nearly_exact = 1e-12;
+/// Where something fails: how many times what rounding leaves residuals may be, and how much larger than their outputs what cancels in
+/// them, for the outputs to be fitted exactly.
+constexpr double hardly_more = 100;
+constexpr double much_larger = 1000;
 
 double square(double x) { return x * x; }
 
@@ -105,18 +108,19 @@ void ExactFitWatch::check(Factors const& factors) const {
     if (scale) throw ExactFit(*scale);
 }
 
-void ExactFitWatch::look_behind(Factors const& factors, Magnitudes& magnitudes) const {
+void ExactFitWatch::look_behind(Factors const& factors, Magnitudes& magnitudes, std::optional<std::uint32_t> block) const {
     Layout const& layout = problem_.plan.layout;
     for (std::size_t f = 0; f < layout.factors.size(); ++f)
         if (!layout.factors[f].is_flat() && !std::isfinite(factors.quadratic(f)))
             throw TooLarge(fmt::format("the distance of `{}` from its mean", layout.variables[layout.factors[f].target].name));
     auto const scale = find(factors, [&](ScaleLayout const& of, std::size_t entry, double outputs) {
         Residuals const residuals = residuals_of(of, entry, factors);
-        if (residuals.cells == 0 || residuals.squares > nearly_exact * outputs) return false;
+        if (residuals.cells == 0) return false;
         std::vector<double> sums(problem_.plan.layout.variables[of.variable].components *
                                  problem_.bound.grid.size(problem_.plan.layout.variables[of.variable].extent));
         for (ScaleUse const& use : of.uses) magnitudes.add_squares(use, sums);
-        return square(rounded_steps * epsilon) * sums[entry] <= nearly_exact * outputs;
+        return residuals.squares <= square(hardly_more * rounded_steps * epsilon) * sums[entry] &&
+               sums[entry] <= square(much_larger) * outputs;
     });
     if (scale) throw ExactFit(*scale);
     for (std::size_t f = 0; f < layout.factors.size(); ++f) {
@@ -125,6 +129,10 @@ void ExactFitWatch::look_behind(Factors const& factors, Magnitudes& magnitudes) 
         double const lost = rounded_steps * epsilon * magnitudes.quadratic(f);
         if (!(lost < factors.quadratic(f))) throw LostDigits(layout.factors[f].target);
     }
+    if (!block) return;
+    std::vector<std::string> const flat = find_flat(problem_);
+    if (std::find(flat.begin(), flat.end(), layout.variables[*block].name) == flat.end())
+        throw HiddenPrior("rounding hides the prior of " + layout.variables[*block].name, *block);
 }
 
 }  // namespace bam

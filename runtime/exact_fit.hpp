@@ -32,8 +32,9 @@ class ExactFitWatch {
     using IsExact = std::function<bool(ScaleLayout const& scale, std::size_t entry, double outputs)>;
     std::optional<std::uint32_t> find(Factors const& factors, IsExact const& is_exact) const;
     /// Once something has failed: throws what is behind it, if residuals are. ExactFit, where they are next to nothing of the outputs;
-    /// TooLarge, where they are no numbers; LostDigits, where they are rounding. `factors`: scored.
-    void look_behind(Factors const& factors, Magnitudes& magnitudes) const;
+    /// TooLarge, where they are no numbers; LostDigits, where they are rounding; HiddenPrior, where `block` failed and has a proper prior.
+    /// `factors`: scored.
+    void look_behind(Factors const& factors, Magnitudes& magnitudes, std::optional<std::uint32_t> block) const;
 
   private:
     struct Watched {

@@ -18,7 +18,8 @@ namespace {
     Variable const& variable = layout.variables[context.block.variable];
     if (!precision.allFinite()) throw TooLarge(fmt::format("the precision of `{}`", variable.name));
     throw NumericalTrouble("the full conditional of " + variable.name +
-                           " has no finite variance: " + explain_undetermined(precision, components, variable, layout));
+                               " has no finite variance: " + explain_undetermined(precision, components, variable, layout),
+                           context.block.variable);
 }
 
 /// A block without sequence or time dim.

@@ -111,8 +111,9 @@ class MarkovSampler : public BlockSampler {
             }
             Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> const factor(D);
             if (factor.info() != Eigen::Success) {
-                throw NumericalTrouble("the full conditional of " + variable_.name +
-                                       " has no finite variance; give its first step a proper prior");
+                throw NumericalTrouble(
+                    "the full conditional of " + variable_.name + " has no finite variance; give its first step a proper prior",
+                    block_.variable);
             }
             D.triangularView<Eigen::Lower>().solveInPlace(v);
         }

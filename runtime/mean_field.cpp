@@ -263,10 +263,6 @@ double MeanField::completed_squares(std::size_t s) const {
     return sum;
 }
 
-std::string MeanField::lost_squares(std::uint32_t scale) const {
-    return fmt::format("the expected squares that `{}` is learnt from are no number above 0", problem_.plan.layout.variables[scale].name);
-}
-
 double MeanField::update_scale(std::size_t s) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
     if (is_binary(scale)) return update_binary(s);
@@ -279,7 +275,9 @@ double MeanField::update_scale(std::size_t s) {
         for (std::size_t e = 0; e < entries; ++e) squares[e] += of_factor[e];
     }
     for (std::size_t e = 0; e < entries; ++e)
-        if (counts[e] > 0 && !(squares[e] >= 0 && std::isfinite(squares[e]))) throw NumericalTrouble(lost_squares(scale.variable));
+        if (counts[e] > 0 && !(squares[e] >= 0 && std::isfinite(squares[e])))
+            throw NumericalTrouble(fmt::format("the expected squares that `{}` is learnt from are no number above 0",
+                                               problem_.plan.layout.variables[scale.variable].name));
     double rise = 0;
     std::size_t const size = entries / problem_.plan.layout.variables[scale.variable].components;
     for (std::size_t e = 0; e < entries; ++e) {
@@ -288,11 +286,24 @@ double MeanField::update_scale(std::size_t s) {
         ScaleFactor const factor = is_point ? make_scale_point(scale.spread, counts[e], squares[e])
                                             : make_scale_factor(prior_of(scale, e / size, posterior_.state), scale.spread, counts[e],
                                                                 squares[e], scale_tilts_[s][e]);
+        if (is_point) require_learnt(scale, e, old, factor);
         rise += factor.log_normaliser - old.log_normaliser - 0.5 * old.precision * (old.squares - squares[e]);
         set_scale(s, e, factor);
     }
     for (ScaleUse const& use : scale.uses) expected_.refresh(use.factor);
     return rise;
+}
+
+/// Expectation maximisation comes near an sd of 0 as one over the square root of its passes, and never there. On the way all that is left
+/// of the expected squares is the prior's own variance: the means differ by next to nothing, and the variance falls by a share of itself.
+void MeanField::require_learnt(ScaleLayout const& scale, std::size_t entry, ScaleFactor const& old, ScaleFactor const& now) {
+    constexpr double next_to_nothing = 1e-3;
+    double const fall = now.precision / old.precision - 1;
+    if (!(fall > 1e-12 && fall < next_to_nothing)) return;
+    factors_.score(inputs());
+    double squares = 0;
+    for (ScaleUse const& use : scale.uses) squares += factors_.squares(use)[entry];
+    if (squares <= next_to_nothing * now.squares) throw LearntToZero(scale.variable);
 }
 
 double MeanField::update(std::size_t factor) {
@@ -339,20 +350,20 @@ double MeanField::pass() {
         factors_.score(inputs());
         exact_fit_.check(factors_);
         return after;
-    } catch (NumericalTrouble const&) {
-        look_behind();
+    } catch (NumericalTrouble const& trouble) {
+        look_behind(trouble.block);
         throw;
     } catch (std::logic_error const&) {
         // Where residuals are hardly more than rounding, so is what the ELBO rises by.
-        look_behind();
+        look_behind({});
         throw;
     }
 }
 
-void MeanField::look_behind() {
+void MeanField::look_behind(std::optional<std::uint32_t> block) {
     factors_.score(inputs());
     Magnitudes magnitudes(problem_.plan, inputs(), factors_);
-    exact_fit_.look_behind(factors_, magnitudes);
+    exact_fit_.look_behind(factors_, magnitudes, block);
 }
 
 void MeanField::require_spread() {

@@ -32,6 +32,8 @@ class MeanField {
     double pass();
     /// By how much the last pass raised the ELBO beside what its updates said: rounding, as it came out.
     double unexplained() const { return unexplained_; }
+    /// How far rounding can move the ELBO, wherever the numbers are that cancel (math.md, 13a. Rounding).
+    double cancellation() const;
     /// At the end of a climb, throws ExactFit where a spread goes to 0, if slowly: the means meet all its outputs, and its prior does not
     /// hold it.
     void require_spread();
@@ -77,16 +79,15 @@ class MeanField {
 
   private:
     double climb();
-    void look_behind();
-    std::string lost_squares(std::uint32_t scale) const;
-    /// How far rounding can move the ELBO, wherever the numbers are that cancel (math.md, 13a. Rounding).
-    double cancellation() const;
+    void look_behind(std::optional<std::uint32_t> block);
     std::size_t index_of(ScaleLayout const& scale) const { return static_cast<std::size_t>(&scale - problem_.plan.layout.scales.data()); }
     ScaleFactor const& factor_of(ScaleLayout const& scale, std::size_t entry) const { return posterior_.scales[index_of(scale)][entry]; }
     double counts_of(ScaleLayout const& scale, std::size_t entry) const { return counts_[index_of(scale)][entry]; }
     double update_scale(std::size_t scale);
     double update_degrees_of_freedom(std::size_t scale);
     double update_binary(std::size_t scale);
+    /// Throws LearntToZero.
+    void require_learnt(ScaleLayout const& scale, std::size_t entry, ScaleFactor const& old, ScaleFactor const& now);
     /// What completing the square takes from the ELBO of a binary output: log p(y | mean, w) is that of a normal and this, per cell.
     double completed_squares(std::size_t scale) const;
     /// E[1 / precision] of a new output in a cell.

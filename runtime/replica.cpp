@@ -115,9 +115,9 @@ double Replica::cancellation() {
 }
 
 /// Why a draw failed: the residuals, or what its message says.
-void Replica::look_behind() {
+void Replica::look_behind(std::optional<std::uint32_t> block) {
     factors_.score(inputs());
-    exact_fit_.look_behind(factors_, magnitudes());
+    exact_fit_.look_behind(factors_, magnitudes(), block);
 }
 
 void Replica::set_state(State const& state) {
@@ -190,11 +190,11 @@ void Replica::start_from_prior(std::uint64_t start) {
 void Replica::sweep(std::uint64_t index) {
     try {
         draw_all(index);
-    } catch (NumericalTrouble const&) {
-        look_behind();
+    } catch (NumericalTrouble const& trouble) {
+        look_behind(trouble.block);
         throw;
     } catch (std::domain_error const&) {
-        look_behind();
+        look_behind({});
         throw;
     }
 }

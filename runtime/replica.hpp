@@ -117,7 +117,7 @@ class Replica {
     template <class Move>
     void climb(std::vector<std::uint32_t> const& variables, std::string const& what, AscentPass& pass, Move move);
     Magnitudes& magnitudes();
-    void look_behind();
+    void look_behind(std::optional<std::uint32_t> block);
 
     Problem const& problem_;
     std::uint64_t seed_;

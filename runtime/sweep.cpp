@@ -19,6 +19,7 @@ class SweepSampler : public BlockSampler {
   public:
     explicit SweepSampler(BlockContext const& context)
         : plan_(context.block.sweep),
+          block_variable_(context.block.variable),
           variable_(context.plan.layout.variables[context.block.variable]),
           grid_(context.inputs.bound.grid),
           factors_(context.factors),
@@ -293,13 +294,15 @@ class SweepSampler : public BlockSampler {
         bool const is_drawn = is_truncated ? draw_truncated(precision_(0, 0), vector_(0), intervals_[first], normals)
                                            : draw_normal(precision_, vector_, present_, relaxation_, normals);
         if (!is_drawn) {
-            throw NumericalTrouble("the full conditional of " + variable_.name + " has no finite variance; give it a proper prior");
+            throw NumericalTrouble("the full conditional of " + variable_.name + " has no finite variance; give it a proper prior",
+                                   block_variable_);
         }
         for (Eigen::Index a = 0; a < d; ++a)
             values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index] = vector_(a);
     }
 
     SweepPlan const& plan_;
+    std::uint32_t block_variable_;
     Variable const& variable_;
     Grid const& grid_;
     Factors const& factors_;
