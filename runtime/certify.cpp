@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "augmented_density.hpp"
+#include "magnitude.hpp"
 #include "random_line.hpp"
 #include "scales.hpp"
 #include "trouble.hpp"
@@ -34,6 +35,17 @@ class Certifier {
     }
 
     std::vector<Check> run() {
+        try {
+            try_all();
+        } catch (NumericalTrouble const& trouble) {
+            look_behind(problem_, replica_, trouble.block);
+            throw;
+        }
+        return checks_.take();
+    }
+
+  private:
+    void try_all() {
         replica_.start(0);
         for (std::size_t k = 0; k < states; ++k) {
             if (k > 0)
@@ -50,10 +62,8 @@ class Certifier {
                 if (orbit.is_moved) try_orbit(orbit, start);
             replica_.set_state(start);
         }
-        return checks_.take();
     }
 
-  private:
     static constexpr char const* symmetry_claim = "a move does not change the log likelihood, and is drawn from the priors";
     static constexpr char const* quadratic_claim = "along random lines the log joint minus the derived normal's is constant";
 
@@ -225,8 +235,14 @@ class Certifier {
 
 }  // namespace
 
+void look_behind(Problem const& problem, Replica& replica, std::optional<std::uint32_t> block) {
+    replica.factors().score(replica.inputs());
+    Magnitudes magnitudes(problem.plan, replica.inputs(), replica.factors());
+    ExactFitWatch(problem, replica.factors()).look_behind(replica.factors(), magnitudes, block);
+}
+
 double allowed_violation(Replica& replica, double reference, double tolerance) {
-    constexpr double nothing_left = 1e-3;
+    constexpr double nothing_left = 0.1;
     double const rounding = 2 * replica.cancellation() / (1 + std::abs(reference));
     if (rounding <= nothing_left) return std::max(tolerance, rounding);
     Layout const& layout = replica.inputs().layout;

@@ -30,6 +30,17 @@ class VariationalCertifier {
         : problem_(problem), expectations_(expectations), grid_(problem.bound.grid), replica_(problem, seed, 1, {}), seed_(seed) {}
 
     std::vector<Check> run() {
+        try {
+            try_all();
+        } catch (NumericalTrouble const& trouble) {
+            look_behind(problem_, replica_, trouble.block);
+            throw;
+        }
+        return checks_.take();
+    }
+
+  private:
+    void try_all() {
         replica_.start(0);
         MeanField field(problem_, expectations_);
         for (std::size_t k = 0; k < states; ++k) {
@@ -47,10 +58,8 @@ class VariationalCertifier {
             replica_.set_state(state);
         }
         climb(field);
-        return checks_.take();
     }
 
-  private:
     Variable const& variable(std::size_t b) const { return problem_.plan.layout.variables[problem_.plan.blocks[b].variable]; }
     Stream stream() { return {seed_, 1, stream_base + draws_++, 0}; }
 

@@ -95,11 +95,12 @@ Diagnostic lost_digits(Layout const& layout, std::uint32_t output) {
 
 Diagnostic hidden_prior(Layout const& layout, std::uint32_t block) {
     Variable const& variable = layout.variables[block];
-    return {457,
-            Severity::Error,
-            fmt::format("rounding hides the prior of `{}`", variable.name),
-            {{variable.span, "the data tell some of it apart by nothing, and the rest so well that the prior is beyond the last digit"}},
-            {size_hint, "or leave out columns that say the same as others"}};
+    return {
+        457,
+        Severity::Error,
+        fmt::format("rounding hides the prior of `{}`", variable.name),
+        {{variable.span, "the data say so much of some directions of it that the prior, which decides others, is beyond the last digit"}},
+        {size_hint, "or leave out columns that say the same as others"}};
 }
 
 Diagnostic learnt_to_zero(Layout const& layout, std::uint32_t scale) {

@@ -146,65 +146,6 @@ void MeanField::set_outputs(State const& state) {
     }
 }
 
-/// Numbers of a term at the means, [component][extent of its domain].
-std::vector<double> MeanField::values_of(TermPlan const& term) const {
-    Grid const& grid = problem_.bound.grid;
-    Extent const extent = term.pass.domain;
-    std::size_t const size = grid.size(extent);
-    std::vector<double> result(term.registers.size() * size, 0.0);
-    AdjointRunner runner(term.pass, {}, inputs(), posterior_.covariances, no_register);
-    runner.begin();
-    for (Chunk const& chunk : runner.chunks()) {
-        runner.run(chunk);
-        std::size_t const first = extent == Extent::Cell ? chunk.first_cell : (extent == Extent::Time ? chunk.first_step : 0);
-        std::size_t const count = extent == Extent::Cell   ? chunk.last_cell - chunk.first_cell
-                                  : extent == Extent::Time ? chunk.last_step - chunk.first_step
-                                                           : size;
-        for (std::size_t c = 0; c < term.registers.size(); ++c) {
-            if (term.registers[c] != no_register) std::copy_n(runner.at(term.registers[c]), count, result.data() + c * size + first);
-        }
-        runner.advance(chunk);
-    }
-    return result;
-}
-
-std::vector<double> MeanField::variance_of_mean(std::size_t f) const { return values_of(expectations_.variances[f]); }
-
-PredictiveMoments MeanField::predictive_moments() const {
-    Layout const& layout = problem_.plan.layout;
-    PredictiveMoments moments;
-    for (std::size_t f = 0; f < layout.factors.size(); ++f) {
-        moments.mean.emplace_back();
-        moments.variance.emplace_back();
-        moments.noise.emplace_back();
-        if (!layout.factors[f].is_observation) continue;
-        moments.mean.back() = values_of(problem_.plan.means[f]);
-        moments.variance.back() = variance_of_mean(f);
-        moments.noise.back() = [this, f](std::size_t component, std::size_t sequence, std::size_t step) {
-            return noise_variance(f, component, sequence, step);
-        };
-    }
-    return moments;
-}
-
-double MeanField::noise_variance(std::size_t f, std::size_t component, std::size_t sequence, std::size_t step) const {
-    Layout const& layout = problem_.plan.layout;
-    double variance = 1 / factors_.known_precision(f, component, sequence, step);
-    for (std::uint32_t const part : factors_.learnt_parts(f)) {
-        std::uint32_t const v = *layout.factors[f].spread[part].variable;
-        auto const scale = std::find_if(layout.scales.begin(), layout.scales.end(), [&](ScaleLayout const& s) { return s.variable == v; });
-        auto const s = static_cast<std::size_t>(scale - layout.scales.begin());
-        std::size_t const entry = factors_.scale_index({static_cast<std::uint32_t>(f), part}, component, sequence, step);
-        std::size_t const size = posterior_.scales[s].size() / layout.variables[v].components;
-        // A new output has a local scale of its own.
-        ScalePriorLayout const& prior = prior_of(*scale, entry / size);
-        variance *= prior.df                       ? HUGE_VAL  // there are some below 2
-                    : layout.variables[v].is_local ? mean_variance(prior, scale->spread)
-                                                   : posterior_.scales[s][entry].variance;
-    }
-    return variance;
-}
-
 void MeanField::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& factor) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
     posterior_.scales[s][entry] = factor;
@@ -383,6 +324,7 @@ void MeanField::require_spread() {
 /// Every factor once, with the checks of pass().
 double MeanField::climb() {
     double const before = elbo();
+    before_ = posterior_;
     double sum_of_rises = 0;
     double magnitude = 1 + std::abs(before);
     for (std::size_t k = 0; k < factors(); ++k) {
@@ -398,16 +340,32 @@ double MeanField::climb() {
     magnitude = 1 + std::abs(before) + std::abs(after);
     if (!std::isfinite(after)) throw TooLarge("the ELBO");
     unexplained_ = std::isfinite(before) ? std::abs(after - before - sum_of_rises) : 0;
-    if (unexplained_ > 1e-7 * magnitude && unexplained_ > cancellation())
+    if (unexplained_ > 1e-7 * magnitude && unexplained_ > cancellation_on_the_way())
         throw std::logic_error(
             fmt::format("a pass should raise the ELBO by {:.9g}, but raises it by {:.9g}", sum_of_rises, after - before));
     return after;
+}
+
+/// The most of all states that the last pass went through.
+double MeanField::cancellation_on_the_way() {
+    Posterior const after = posterior_;
+    set_posterior(before_);
+    double most = cancellation();
+    for (std::size_t k = 0; k < factors(); ++k) {
+        update(k);
+        most = std::max(most, cancellation());
+    }
+    set_posterior(after);
+    return most;
 }
 
 double MeanField::cancellation() const {
     double sum = 0;
     for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f)
         sum += expected_magnitude(expected_, f, expectations_.squares[f].pass, inputs(), posterior_.covariances);
+    // What degrees of freedom are learnt from is the difference of logarithms and means of local scales, times them.
+    for (std::size_t s = 0; s < posterior_.scales.size(); ++s)
+        if (!problem_.plan.layout.scales[s].locals.empty()) sum += posterior_.scales[s].front().mean * local_sums(s).count;
     return std::isnan(sum) ? HUGE_VAL : rounded_steps * std::numeric_limits<double>::epsilon() * sum;
 }
 

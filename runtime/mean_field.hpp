@@ -80,6 +80,7 @@ class MeanField {
   private:
     double climb();
     void look_behind(std::optional<std::uint32_t> block);
+    double cancellation_on_the_way();
     std::size_t index_of(ScaleLayout const& scale) const { return static_cast<std::size_t>(&scale - problem_.plan.layout.scales.data()); }
     ScaleFactor const& factor_of(ScaleLayout const& scale, std::size_t entry) const { return posterior_.scales[index_of(scale)][entry]; }
     double counts_of(ScaleLayout const& scale, std::size_t entry) const { return counts_[index_of(scale)][entry]; }
@@ -111,6 +112,7 @@ class MeanField {
     std::vector<std::size_t> lagged_;                     ///< of outputs_: which lagged output
     std::optional<double> elbo_;                          ///< where it is known
     double unexplained_ = 0;
+    Posterior before_;  ///< the last pass
 };
 
 /// Per variable, whether some of its cells are unknowns (augment.hpp).
