@@ -74,8 +74,8 @@ class Replica {
     bool is_at_end(std::uint32_t variable, std::size_t entry) const;
     /// How far rounding can move log_joint(), where residuals are sums of what is about as large as their outputs.
     double rounding() const;
-    /// The same, and how far a solution of normal equations can fall short of their mode, wherever the numbers are that cancel (math.md,
-    /// 13a. Rounding).
+    /// The same, and how far a solution of normal equations can fall short of their mode, wherever the numbers are that cancel
+    /// (math.md, 13a. Rounding).
     double cancellation();
 
     State const& state() const { return state_; }

@@ -48,11 +48,11 @@ data {
   y[s, t]
 }
 param {
-  a ~ normal(0, 1)
-  b ~ normal(0, 1)
+  a[t > 0] ~ normal(0, 1)
+  b        ~ normal(0, 1)
 }
 state {
-  h[t] = a * h[t-1] + b * x[t]
+  h[t] = a[t] * h[t-1] + b * x[t]
 }
 observe {
   y[t] ~ normal(h[t], 0.5)
@@ -103,7 +103,7 @@ TEST_CASE("magnitude: of a recurrence, whose terms cancel over time") {
     Replica replica(problem, 1, 1, {});
     replica.start(0);
     State state = replica.state();
-    state.values[index_of(*study, "a")] = {-0.5};
+    state.values[index_of(*study, "a")] = {0, -0.5, -0.5};
     state.values[index_of(*study, "b")] = {2};
     replica.set_state(state);
     Magnitudes magnitudes(problem.plan, replica.inputs(), replica.factors());
