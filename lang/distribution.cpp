@@ -12,7 +12,7 @@
 #include <functional>
 
 #include "nearest.hpp"
-#include "other_languages.hpp"
+#include "other_names.hpp"
 #include "workspace.hpp"
 
 namespace bam {
@@ -42,12 +42,9 @@ class Reading {
 
     std::optional<Distribution> run() {
         if (call_.kind != ExprKind::Call) return refuse_value();
-        if (auto const ours = translated()) {
-            Diagnostic& d = workspace_.error(120, call_.span, fmt::format("`{}` is written otherwise here", workspace_.text(call_.span)),
-                                             "", {hint(*ours)});
-            if (*ours == "flat()" && call_.args.size() == 2)
-                d.notes.push_back(fmt::format("a parameter that is not a spread keeps its bounds: `flat() in {}..{}`",
-                                              workspace_.text(call_.args[0].span), workspace_.text(call_.args[1].span)));
+        if (auto notes = other_names(workspace_, call_); !notes.empty()) {
+            workspace_.error(120, call_.span, fmt::format("`{}` is written otherwise here", workspace_.text(call_.span)), "",
+                             std::move(notes));
             return std::nullopt;
         }
         if (call_.text == "normal") return normal();
@@ -76,13 +73,6 @@ class Reading {
         else
             d.notes.push_back("what is computed is defined with `=` in the state section");
         return std::nullopt;
-    }
-
-    std::optional<std::string> translated() const {
-        std::vector<std::string> arguments;
-        for (Expr const& arg : call_.args)
-            arguments.emplace_back(workspace_.text(arg.kind == ExprKind::Assign ? arg.args[0].span : arg.span));
-        return translate(call_.text, std::move(arguments));
     }
 
     static std::vector<std::string> known_names() {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "fitting.hpp"
 #include "pick.hpp"
 #include "workspace.hpp"
 
@@ -145,9 +146,11 @@ class Kinds {
 
     std::string const& name(SymbolId symbol) const { return model_.symbols[symbol].name; }
 
-    /// A prior that fits the use.
-    static std::string fitting(SpreadKind spread) {
-        return spread == SpreadKind::Variance ? "inverse_gamma(3, 1)" : spread == SpreadKind::Precision ? "gamma(3, 1)" : "half_normal(1)";
+    /// The hint to a prior that fits the use, as wide as the one that was written.
+    std::string fitting(PriorStatement const& prior, SpreadKind use) {
+        std::string const written = hint(fitting_spread(use, size_of(workspace_, *prior.distribution, use)));
+        if (!prior.statement->ends) return written;
+        return fmt::format("{}, without `{}`", written, workspace_.text(prior.statement->ends->span));
     }
 
     void refuse_mixture(SymbolId symbol, PriorStatement const& of_scale, PriorStatement const& normal) {
@@ -156,13 +159,13 @@ class Kinds {
             Diagnostic& d = workspace_.error(131, of_scale.statement->rhs.span, fmt::format("`{}` has priors of two sorts", name(symbol)),
                                              "this is for a scale");
             d.labels.push_back({normal.statement->rhs.span, "this is for a coefficient"});
-            d.notes.push_back(hint("normal(0, 1)"));
+            d.notes.push_back(hint(fitting_coefficient(size_of(workspace_, *of_scale.distribution, SpreadKind::Sd))));
             return;
         }
         Diagnostic& d = workspace_.error(131, normal.statement->rhs.span, fmt::format("`{}` has priors of two sorts", name(symbol)),
                                          "this is for a coefficient");
         d.labels.push_back({of_scale.statement->rhs.span, "this is for a scale"});
-        if (!normal.is_own && of_scale.is_own) d.notes.push_back(hint(fitting(spread_of(*of_scale.distribution))));
+        if (!normal.is_own && of_scale.is_own) d.notes.push_back(fitting(normal, spread_of(*of_scale.distribution)));
     }
 
     void refuse_categorical(SymbolId symbol, PriorStatement const& categorical, PriorStatement const* other,
@@ -182,24 +185,30 @@ class Kinds {
     }
 
     void refuse_normal(SymbolId symbol, PriorStatement const& normal, SpreadUse const& use) {
+        std::string const& family = normal.statement->rhs.text;
         Diagnostic& d =
             workspace_.error(131, normal.statement->rhs.span,
-                             fmt::format("`{}` is used as {}, so its prior cannot be normal", name(symbol), in_words(use.spread)),
-                             "a normal may be negative");
+                             fmt::format("`{}` is used as {}, so its prior cannot be {}", name(symbol), in_words(use.spread), family),
+                             normal.statement->ends ? "a spread has no interval" : fmt::format("a {} may be negative", family));
         d.labels.push_back({use.span, fmt::format("used as {} here", in_words(use.spread))});
-        d.notes.push_back(hint(fitting(use.spread)));
+        d.notes.push_back(fitting(normal, use.spread));
     }
+
+    /// Whether the parameter is all of the spread.
+    bool is_alone(SpreadUse const& use) const { return workspace_.text(use.argument_span).find('*') == std::string::npos; }
 
     void refuse_use(SymbolId symbol, PriorStatement const& prior, SpreadUse const& use) {
         SpreadKind const wanted = spread_of(*prior.distribution);
         std::string const text = workspace_.text(prior.statement->rhs.span);
         std::string const message =
             fmt::format("`{}` is used as {}, but its prior is one of {}", name(symbol), in_words(use.spread), in_words(wanted));
-        if (!prior.is_own) {  // the model is as it is, and other priors hold for it: this one has to fit
+        // The model is as it is, and other priors hold for it; or other factors of the spread would be of another kind, too: this has to
+        // fit.
+        if (!prior.is_own || !is_alone(use)) {
             Diagnostic& d =
                 workspace_.error(131, prior.statement->rhs.span, message, fmt::format("`{}` is a prior of {}", text, in_words(wanted)));
             d.labels.push_back({use.span, fmt::format("used as {} here", in_words(use.spread))});
-            d.notes.push_back(hint(fitting(use.spread)));
+            d.notes.push_back(fitting(prior, use.spread));
             return;
         }
         Diagnostic& d = workspace_.error(131, use.argument_span, message);

@@ -19,7 +19,10 @@ std::optional<Term> literal_of(Workspace& workspace, Expr const& list, std::vect
     literal.shape.assign(dims.size(), 0);
     bool is_good = true;
     auto const refuse = [&](Span span, std::string label) {
-        if (is_good) {
+        if (is_good && dims.empty()) {
+            workspace.error(118, span, "a list where one number is", "it has several entries",
+                            {"what has a number for each entry of a dim is declared with it, as `sigma[out]`"});
+        } else if (is_good) {
             Diagnostic& d =
                 workspace.error(118, span, fmt::format("a list over {} of another shape", workspace.list_dims(dims)), std::move(label));
             if (dims.size() == 2)

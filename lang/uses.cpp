@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "fitting.hpp"
 #include "workspace.hpp"
 
 namespace bam {
@@ -108,7 +109,7 @@ class Uses {
                 Diagnostic& d = workspace_.error(131, prior.statement->rhs.span,
                                                  fmt::format("`{}` is a coefficient, but its prior is one of a scale", name));
                 d.labels.push_back({place, "it stands in a mean here"});
-                d.notes.push_back(hint("normal(0, 1)"));
+                d.notes.push_back(hint(fitting_coefficient(size_of(workspace_, *prior.distribution, SpreadKind::Sd))));
                 break;
             }
         }

@@ -8,8 +8,10 @@
 #include <limits>
 #include <stdexcept>
 
+#include "magnitude.hpp"
 #include "replica.hpp"
 #include "scales.hpp"
+#include "trouble.hpp"
 #include "truncated_normal.hpp"
 
 namespace bam {
@@ -33,6 +35,15 @@ double largest(std::vector<double> const& values) {
 }  // namespace
 
 AscentPass Replica::ascend() {
+    try {
+        return ascend_all();
+    } catch (NumericalTrouble const& trouble) {
+        look_behind(trouble.block);
+        throw;
+    }
+}
+
+AscentPass Replica::ascend_all() {
     Plan const& plan = problem_.plan;
     AscentPass pass;
     Zeros zeros;
@@ -44,51 +55,67 @@ AscentPass Replica::ascend() {
     }
     for (std::size_t b = 0; b < samplers_.size(); ++b) {
         std::uint32_t const v = plan.blocks[b].variable;
-        std::vector<double> const present = state_.values[v];
-        double const before = log_joint_;
-        samplers_[b]->draw(zeros);
-        for (std::size_t e = 0; e < present.size(); ++e) {
-            double const move = std::abs(state_.values[v][e] - present[e]) * std::sqrt(samplers_[b]->curvature()[e]);
-            double const relaxation = factors_.interval(v, e).is_bounded() ? 0 : options_.relaxation;
-            pass.largest_move = std::max(pass.largest_move, move / (1 - relaxation));
-        }
-        finish();
-        require_rise(before, plan.layout.variables[v].name);
+        climb({v}, plan.layout.variables[v].name, pass, [&] {
+            std::vector<double> const present = state_.values[v];
+            samplers_[b]->draw(zeros);
+            for (std::size_t e = 0; e < present.size(); ++e) {
+                double const move = std::abs(state_.values[v][e] - present[e]) * std::sqrt(samplers_[b]->curvature()[e]);
+                double const relaxation = factors_.interval(v, e).is_bounded() ? 0 : options_.relaxation;
+                pass.largest_move = std::max(pass.largest_move, move / (1 - relaxation));
+            }
+            finish();
+        });
     }
-    for (std::size_t k = 0; k < augmentations_.size(); ++k) {
-        double const before = log_joint_;
-        augmentations_[k]->draw(zeros);
-        pass.largest_move = std::max(pass.largest_move, augmentations_[k]->largest_move());
-        finish();
-        require_rise(before, "the missing cells of an output");
+    for (std::size_t k = 0, lagged = 0; lagged < problem_.augmented.size(); ++lagged) {
+        if (problem_.augmented[lagged].empty()) continue;
+        Augmentation& augmentation = *augmentations_[k++];
+        climb({plan.lagged_outputs[lagged].variable}, "the missing cells of an output", pass, [&] {
+            augmentation.draw(zeros);
+            pass.largest_move = std::max(pass.largest_move, augmentation.largest_move());
+            finish();
+        });
     }
     for (std::size_t k = 0; k < orbits_.size() && options_.moves_orbits; ++k) {
         if (!orbits_[k]) continue;
         OrbitPlan const& orbit = plan.orbits[k];
-        double const before = log_joint_;
-        if (!orbits_[k]->maximise() && !pass.without_mode) pass.without_mode = NoMode{orbit.first, 0, 0, orbit.second};
-        finish();
-        require_rise(before, fmt::format("the orbit of {} and {}", plan.layout.variables[orbit.first].name,
-                                         plan.layout.variables[orbit.second].name));
+        std::string const what =
+            fmt::format("the orbit of {} and {}", plan.layout.variables[orbit.first].name, plan.layout.variables[orbit.second].name);
+        climb({orbit.first, orbit.second}, what, pass, [&] {
+            if (!orbits_[k]->maximise() && !pass.without_mode) pass.without_mode = NoMode{orbit.first, 0, 0, orbit.second};
+            finish();
+        });
     }
     for (ScaleLayout const& scale : plan.layout.scales) {
         std::uint32_t const v = scale.variable;
-        factors_.gather(scale);
-        ScaleMode const mode = maximise_scale(scale, plan.layout, factors_, scale_starts_[v], state_, scale_sds_[v]);
-        pass.largest_move = std::max(pass.largest_move, mode.largest_move);
-        if (mode.without_mode && !pass.without_mode)
-            pass.without_mode = NoMode{v, *mode.without_mode, scale_starts_[v][*mode.without_mode], std::nullopt};
-        double const before = log_joint_;
-        update_densities();
-        require_rise(before, plan.layout.variables[v].name);
+        climb({v}, plan.layout.variables[v].name, pass, [&] {
+            factors_.gather(scale);
+            ScaleMode const mode = maximise_scale(scale, plan.layout, factors_, scale_starts_[v], state_, scale_sds_[v]);
+            pass.largest_move = std::max(pass.largest_move, mode.largest_move);
+            if (mode.without_mode && !pass.without_mode)
+                pass.without_mode = NoMode{v, *mode.without_mode, scale_starts_[v][*mode.without_mode], std::nullopt};
+            update_densities();
+        });
     }
     return pass;
 }
 
-void Replica::require_rise(double before, std::string const& what) const {
-    if (log_joint_ >= before - rounding()) return;
+template <class Move>
+void Replica::climb(std::vector<std::uint32_t> const& variables, std::string const& what, AscentPass& pass, Move move) {
+    std::vector<std::vector<double>> present;
+    present.reserve(variables.size());
+    for (std::uint32_t const v : variables) present.push_back(state_.values[v]);
+    double const before = log_joint_;
+    move();
+    double const after = log_joint_;
+    if (!std::isfinite(after)) throw TooLarge("the log joint density");
+    if (!(after < before - rounding())) return;
+    double const slack = cancellation();
+    for (std::size_t k = 0; k < variables.size(); ++k) std::copy(present[k].begin(), present[k].end(), state_.values[variables[k]].begin());
+    finish();
+    pass.is_rounded = true;
+    if (after >= before - std::max(slack, cancellation())) return;
     throw std::logic_error(
-        fmt::format("the log joint fell from {} to {} when {} was set to the mode of its conditional density", before, log_joint_, what));
+        fmt::format("the log joint fell from {} to {} when {} was set to the mode of its conditional density", before, after, what));
 }
 
 double Replica::rounding() const {

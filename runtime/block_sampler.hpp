@@ -1,6 +1,7 @@
 // One block's full conditional, ready to draw from.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>

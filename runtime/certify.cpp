@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "augmented_density.hpp"
+#include "magnitude.hpp"
 #include "random_line.hpp"
 #include "scales.hpp"
+#include "trouble.hpp"
 
 namespace bam {
 namespace {
@@ -33,6 +35,17 @@ class Certifier {
     }
 
     std::vector<Check> run() {
+        try {
+            try_all();
+        } catch (NumericalTrouble const& trouble) {
+            look_behind(problem_, replica_, trouble.block);
+            throw;
+        }
+        return checks_.take();
+    }
+
+  private:
+    void try_all() {
         replica_.start(0);
         for (std::size_t k = 0; k < states; ++k) {
             if (k > 0)
@@ -49,17 +62,16 @@ class Certifier {
                 if (orbit.is_moved) try_orbit(orbit, start);
             replica_.set_state(start);
         }
-        return checks_.take();
     }
 
-  private:
     static constexpr char const* symmetry_claim = "a move does not change the log likelihood, and is drawn from the priors";
     static constexpr char const* quadratic_claim = "along random lines the log joint minus the derived normal's is constant";
 
     Stream stream() { return {seed_, 1, stream_base + draws_++, 0}; }
 
-    void note(char const* name, std::string const& of, char const* claim, double violation) {
-        checks_.add(name, of, claim, violation, tolerance);
+    /// `reference`: what the violation is relative to. Where that is too much, it is what cancels that decides how much rounding may be.
+    void note(char const* name, std::string const& of, char const* claim, double violation, double reference) {
+        checks_.add(name, of, claim, violation, violation > tolerance ? allowed_violation(replica_, reference, tolerance) : tolerance);
     }
 
     static double difference(double value, double reference) { return std::abs(value - reference) / (1 + std::abs(reference)); }
@@ -76,7 +88,8 @@ class Certifier {
         };
         double const reference = at(0);
         for (double const length : {1.0, 0.3, 3.0})
-            note("quadratic", layout_.variables[problem_.plan.blocks[b].variable].name, quadratic_claim, difference(at(length), reference));
+            note("quadratic", layout_.variables[problem_.plan.blocks[b].variable].name, quadratic_claim, difference(at(length), reference),
+                 reference);
     }
 
     /// A step of a swept block is drawn given the new values before it and the old ones after it.
@@ -102,7 +115,8 @@ class Certifier {
                 return log_augmented(problem_, replica_) + 0.5 * line.squares();
             };
             double const reference = at(0);
-            for (double const length : {1.0, 3.0}) note("quadratic", variable.name, quadratic_claim, difference(at(length), reference));
+            for (double const length : {1.0, 3.0})
+                note("quadratic", variable.name, quadratic_claim, difference(at(length), reference), reference);
         }
     }
 
@@ -134,7 +148,7 @@ class Certifier {
             };
             double const reference = at(0);
             for (double const length : {1.0, 3.0})
-                note("quadratic", layout_.variables[output.variable].name, quadratic_claim, difference(at(length), reference));
+                note("quadratic", layout_.variables[output.variable].name, quadratic_claim, difference(at(length), reference), reference);
         }
     }
 
@@ -153,7 +167,8 @@ class Certifier {
             double const reference = at(1);
             for (double const ratio : {0.5, 0.8, 1.3, 2.0}) {
                 double const change = at(ratio) - reference;
-                note("scale", name, "the log joint minus the derived density of the scale is constant", std::abs(change) / magnitude);
+                note("scale", name, "the log joint minus the derived density of the scale is constant", std::abs(change) / magnitude,
+                     magnitude);
             }
         }
     }
@@ -177,7 +192,7 @@ class Certifier {
             Stream random = stream();
             moves.move(random);
             replica_.set_state(state);
-            note("symmetry", name, symmetry_claim, difference(replica_.log_likelihood(), reference));
+            note("symmetry", name, symmetry_claim, difference(replica_.log_likelihood(), reference), reference);
         }
         try_priors(name, orbit.first, first, start);
         try_priors(name, orbit.second, second, start);
@@ -205,7 +220,8 @@ class Certifier {
         for (std::size_t e = 0; e < values.size(); ++e)
             change += direction[e] * priors.linear()[e] - product[e] * (values[e] + 0.5 * direction[e]);
         replica_.set_state(moved);
-        note("symmetry", name, symmetry_claim, difference(replica_.log_joint() - replica_.log_likelihood(), reference + change));
+        note("symmetry", name, symmetry_claim, difference(replica_.log_joint() - replica_.log_likelihood(), reference + change),
+             reference + change);
     }
 
     Problem const& problem_;
@@ -218,6 +234,22 @@ class Certifier {
 };
 
 }  // namespace
+
+void look_behind(Problem const& problem, Replica& replica, std::optional<std::size_t> block) {
+    replica.factors().score(replica.inputs());
+    Magnitudes magnitudes(problem.plan, replica.inputs(), replica.factors());
+    ExactFitWatch(problem, replica.factors()).look_behind(replica.factors(), magnitudes, block);
+}
+
+double allowed_violation(Replica& replica, double reference, double tolerance) {
+    constexpr double nothing_left = 0.1;
+    double const rounding = 2 * replica.cancellation() / (1 + std::abs(reference));
+    if (rounding <= nothing_left) return std::max(tolerance, rounding);
+    Layout const& layout = replica.inputs().layout;
+    auto const observation =
+        std::find_if(layout.factors.begin(), layout.factors.end(), [](FactorLayout const& factor) { return factor.is_observation; });
+    throw LostDigits(observation->target);
+}
 
 std::vector<Check> certify(Problem const& problem, std::uint64_t seed, double power) { return Certifier(problem, seed, power).run(); }
 

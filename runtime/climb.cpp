@@ -23,6 +23,7 @@ constexpr std::size_t many_passes = 1000;
 char const* word(ClimbEnding ending) {
     switch (ending) {
         case ClimbEnding::Converged: return "converged";
+        case ClimbEnding::Rounding: return "rounding";
         case ClimbEnding::PassLimit: return "max_passes";
         case ClimbEnding::Stopped: return "interrupted";
     }
@@ -110,6 +111,7 @@ std::string to_json(Climb const& climb, std::string_view factors, std::string_vi
               {"ending", word(climb.ending)},
               {"seconds", climb.seconds},
               {"converged", climb.ending == ClimbEnding::Converged},
+              {"rounding", number(climb.rounding)},
               {"pareto_k", number(climb.pareto_k)},
               {"pareto_k_threshold", number(highest_k(climb.draws))},
               {"draws", climb.draws},
@@ -135,9 +137,10 @@ std::optional<Climb> read_climb(std::string_view text, std::string_view run, std
         climb.sds = to_numbers(json.at("linear_response_sd"));
         climb.chosen = json.at("chosen").get<std::size_t>() - 1;
         climb.pareto_k = to_number(json.at("pareto_k"));
+        if (json.contains("rounding")) climb.rounding = to_number(json.at("rounding"));
         json.at("seconds").get_to(climb.seconds);
         json.at("draws").get_to(climb.draws);
-        for (ClimbEnding const ending : {ClimbEnding::Converged, ClimbEnding::PassLimit, ClimbEnding::Stopped})
+        for (ClimbEnding const ending : {ClimbEnding::Converged, ClimbEnding::Rounding, ClimbEnding::PassLimit, ClimbEnding::Stopped})
             if (json.at("ending").get<std::string>() == word(ending)) climb.ending = ending;
         if (climb.chosen >= climb.starts.size() || climb.trace.empty()) return refuse("vi.json is not as bam wrote it");
         return climb;
@@ -152,6 +155,9 @@ Verdict judge(Climb const& climb) {
     std::string reason;
     switch (climb.ending) {
         case ClimbEnding::Converged: reason = "the ELBO no longer changes"; break;
+        case ClimbEnding::Rounding:
+            reason = fmt::format("it no longer rises, but rounding alone moves it by {:.1g}", climb.rounding);
+            break;
         case ClimbEnding::PassLimit: reason = "that is as many as `--max-passes` allows"; break;
         case ClimbEnding::Stopped: reason = "interrupted"; break;
     }
@@ -172,6 +178,8 @@ Verdict judge(Climb const& climb) {
     }
     if (!verdict.is_converged && climb.ending == ClimbEnding::PassLimit)
         verdict.advice.push_back(fmt::format("more passes, `--max-passes {}`", 10 * climb.trace.size()));
+    if (climb.ending == ClimbEnding::Rounding)
+        verdict.advice.emplace_back("columns of about size 1, in the table section: what cancels in the means is far larger than they are");
     if (climb.ending == ClimbEnding::PassLimit || climb.trace.size() >= many_passes)
         verdict.advice.emplace_back(std::string(climb.starts_at_mode ? "columns" : "`--init map`, or columns") +
                                     " about 0, such as `year - 2000` in the table section: blocks that lean on one another climb by small "

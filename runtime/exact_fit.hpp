@@ -12,6 +12,7 @@
 namespace bam {
 
 struct Problem;
+class Magnitudes;
 
 /// Thrown by a sweep whose residuals are no more than rounding.
 struct ExactFit : std::runtime_error {
@@ -26,15 +27,25 @@ class ExactFitWatch {
     ExactFitWatch(Problem const& problem, Factors const& factors);
     /// Throws ExactFit. `factors`: scored.
     void check(Factors const& factors) const;
-    /// The variable of a scale with an entry whose residuals have a sum of squares of at most `share` of that of its outputs.
-    /// `squares`: of an entry.
-    std::optional<std::uint32_t> find(double share, std::function<double(ScaleLayout const&, std::size_t entry)> const& squares) const;
+    /// A scale with an entry that `is_exact` says so of. `outputs`: the sum of squares of its observed outputs, weighted as
+    /// Factors::squares() are; 1 if that is 0.
+    using IsExact = std::function<bool(ScaleLayout const& scale, std::size_t entry, double outputs)>;
+    std::optional<std::uint32_t> find(Factors const& factors, IsExact const& is_exact) const;
+    /// Once something has failed: throws what is behind it, if residuals are. ExactFit, where they are next to nothing of the outputs;
+    /// TooLarge, where they are no numbers; LostDigits, where they are rounding; HiddenPrior, where `block`, of the plan, failed and has a
+    /// proper prior. `factors`: scored.
+    void look_behind(Factors const& factors, Magnitudes& magnitudes, std::optional<std::size_t> block) const;
 
   private:
     struct Watched {
         ScaleLayout const* scale = nullptr;
-        std::vector<double> outputs;  ///< per entry: sum of squares, 1 if that is 0; negative where the prior keeps away from 0
+        std::vector<bool> may_vanish;         ///< per entry: its prior allows 0
+        mutable std::vector<double> outputs;  ///< per entry, of find()
+        bool is_shared = false;               ///< other learnt spreads weigh the outputs: they are summed up again each time
     };
+    void sum_outputs(Factors const& factors, Watched const& watched) const;
+
+    Problem const& problem_;
     std::vector<Watched> watched_;
 };
 

@@ -1,6 +1,8 @@
 // Codes of this file:
 //   BAM0454  numbers that outgrow what can be computed with
 //   BAM0455  residuals that are rounding and nothing else
+//   BAM0456  a spread that is learnt to be 0
+//   BAM0457  a prior that rounding hides
 //   BAM0482  numbers that cannot be drawn: the data and the priors do not determine them
 //   BAM0489  outputs that are fitted exactly: their spread goes to 0
 //   BAM0490  a posterior without a mode: its density grows without bound
@@ -87,8 +89,28 @@ Diagnostic lost_digits(Layout const& layout, std::uint32_t output) {
     return {455,
             Severity::Error,
             fmt::format("rounding leaves nothing of the residuals of `{}`", variable.name),
-            {{variable.span, "its mean is a sum of terms that are far larger than what they add up to"}},
+            {{variable.span, "it, or what adds up to its mean, is far larger than what is left between the two"}},
             {size_hint, "a constant among the inputs takes up what is the same in all rows"}};
+}
+
+Diagnostic hidden_prior(Layout const& layout, std::uint32_t block) {
+    Variable const& variable = layout.variables[block];
+    return {
+        457,
+        Severity::Error,
+        fmt::format("rounding hides the prior of `{}`", variable.name),
+        {{variable.span, "the data say so much of some directions of it that the prior, which decides others, is beyond the last digit"}},
+        {size_hint, "or leave out columns that say the same as others"}};
+}
+
+Diagnostic learnt_to_zero(Layout const& layout, std::uint32_t scale) {
+    Variable const& variable = layout.variables[scale];
+    return {456,
+            Severity::Error,
+            fmt::format("`{}` is learnt to be 0", variable.name),
+            {{variable.span, "what it is the spread of differs by no more than the rest explains"}},
+            {"leave out what it is the spread of",
+             fmt::format("or average over it: a prior in the place of `learn({:.3g})`", variable.learnt_from.value_or(1))}};
 }
 
 }  // namespace
@@ -102,6 +124,8 @@ std::optional<Error> explain_trouble(std::exception const& failure, std::shared_
     if (auto const* const fit = dynamic_cast<ExactFit const*>(&failure)) return of_model(exact_fit(layout, fit->variable));
     if (dynamic_cast<TooLarge const*>(&failure) != nullptr) return of_model(too_large(failure.what()));
     if (auto const* const lost = dynamic_cast<LostDigits const*>(&failure)) return of_model(lost_digits(layout, lost->output));
+    if (auto const* const hidden = dynamic_cast<HiddenPrior const*>(&failure)) return of_model(hidden_prior(layout, hidden->block));
+    if (auto const* const learnt = dynamic_cast<LearntToZero const*>(&failure)) return of_model(learnt_to_zero(layout, learnt->variable));
     if (dynamic_cast<NoClosedForm const*>(&failure) != nullptr)
         return of_model({515,
                          Severity::Error,

@@ -16,6 +16,12 @@ std::vector<std::uint32_t> all_factors(UpdateContext const& context) {
     return factors;
 }
 
+/// Powers of 2 near 1 / sqrt of the diagonal: the factor of what they scale is the same, bit by bit, but its condition is that of
+/// directions and not of units.
+Eigen::VectorXd unit_scale(Eigen::MatrixXd const& precision) {
+    return precision.diagonal().unaryExpr([](double p) { return std::ldexp(1.0, -std::ilogb(p) / 2); });
+}
+
 }  // namespace
 
 GaussianFactors::GaussianFactors(UpdateContext const& context, std::uint32_t v, std::vector<std::uint32_t> const& factors)
@@ -27,6 +33,9 @@ GaussianFactors::GaussianFactors(UpdateContext const& context, std::uint32_t v, 
       log_weights(context.factors.log_weights(v)),
       gradient(make_gradient(covariances)),
       index_of_variable_(v) {
+    auto const& blocks = context.problem.plan.blocks;
+    auto const block = std::find_if(blocks.begin(), blocks.end(), [&](BlockPlan const& one) { return one.variable == v; });
+    if (block != blocks.end()) block_ = static_cast<std::size_t>(block - blocks.begin());
     for (std::uint32_t f : factors) {
         if (!context.factors.is_flat(f)) add_runner(context, context.expectations.squares[f].pass, context.factors.outputs(f));
     }
@@ -90,15 +99,17 @@ GaussianFactors::Step GaussianFactors::step(std::vector<std::uint32_t> const& gr
     auto const d = static_cast<Eigen::Index>(group.size());
     Eigen::MatrixXd const precision = this->precision(group, index);
     Eigen::VectorXd const slope = this->slope(group, index);
-    Eigen::LLT<Eigen::MatrixXd> const factor(precision);
+    if (!(precision.diagonal().minCoeff() > 0) || !precision.allFinite()) return {0, false};
+    Eigen::VectorXd const unit = unit_scale(precision);
+    Eigen::LLT<Eigen::MatrixXd> const factor(unit.asDiagonal() * precision * unit.asDiagonal());
     if (factor.info() != Eigen::Success || !(factor.rcond() > 1e-15)) return {0, false};
     Eigen::MatrixXd const old = covariance_of(group, index, covariances);
-    Eigen::MatrixXd const covariance = factor.solve(Eigen::MatrixXd::Identity(d, d));
-    Eigen::VectorXd const move = factor.solve(slope) * -0.5;
+    Eigen::MatrixXd const covariance = unit.asDiagonal() * factor.solve(Eigen::MatrixXd::Identity(d, d)) * unit.asDiagonal();
+    Eigen::VectorXd const move = unit.asDiagonal() * factor.solve(unit.cwiseProduct(slope)) * -0.5;
     Step step;
     bool const is_point = variable.learnt_from.has_value();
     // -(F(m', V') - F(m, V)) / 2 + (log |V'| - log |V|) / 2, with tr(precision V') = d and move' precision move = -slope' move / 2.
-    double const log_new = -2 * factor.matrixLLT().diagonal().array().log().sum();
+    double const log_new = -2 * (factor.matrixLLT().diagonal().array() / unit.array()).log().sum();
     step.rise = is_point ? -0.25 * slope.dot(move)
                          : -0.5 * (static_cast<double>(d) - precision.cwiseProduct(old).sum() + 0.5 * slope.dot(move)) +
                                0.5 * (log_new - log_determinant(old));
@@ -156,8 +167,10 @@ GaussianFactors::Step GaussianFactors::step_choice(std::vector<std::uint32_t> co
 }
 
 void GaussianFactors::fail() const {
-    throw NumericalTrouble("the factor of " + variable.name +
-                           " has no finite variance: the data do not determine it and its prior does not either; give it a proper prior");
+    throw NumericalTrouble(
+        "the factor of " + variable.name +
+            " has no finite variance: the data do not determine it and its prior does not either; give it a proper prior",
+        block_, false);
 }
 
 }  // namespace bam

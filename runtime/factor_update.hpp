@@ -98,6 +98,7 @@ struct GaussianFactors {
     Step step_choice(std::vector<std::uint32_t> const& group, std::size_t index);
     void add_runner(UpdateContext const& context, Pass const& pass, std::vector<WeightedOutput> outputs);
     std::uint32_t index_of_variable_;
+    std::optional<std::size_t> block_;  ///< of the plan; none of an output
 };
 
 }  // namespace bam

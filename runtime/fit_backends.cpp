@@ -84,6 +84,12 @@ void take_out_dropped(Fit::Parts& parts) {
     chains.erase(first, chains.end());
 }
 
+/// BAM0454, BAM0455, BAM0457 (explain_trouble.cpp)
+bool is_of_sizes(Error const& error) {
+    int const code = error.report().diagnostics().front().code;
+    return code == 454 || code == 455 || code == 457;
+}
+
 /// The last rung of the recovery ladder: no chain is left, and the mode stands in for their draws, if there is one.
 void fall_back(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions const& options, ProgressCallback const& progress,
                std::stop_token const& stop) {
@@ -98,7 +104,10 @@ void fall_back(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions co
     try {
         refuse_unfit(prepared, at_mode);
         run_map(parts, prepared, at_mode, stop);
-    } catch (std::exception const&) {  // what was wrong first is what there is to say
+    } catch (Error const& error) {
+        // Of numbers that are too large, or whose digits are lost, the ascent knows more. Else what was wrong first is what there is to
+        // say.
+        if (is_of_sizes(error)) throw;
         explained(prepared, [&]() -> void { throw NumericalTrouble(incident.reason); });
     }
     parts.run.chains.front().incidents = {incident};

@@ -20,8 +20,6 @@
 namespace bam {
 namespace {
 
-constexpr int exit_data = 65;
-
 /// Steps count from the first row: a sequence that is there from its middle only would be taken for another.
 void warn_of_shifted_sequences(RunConfig const& config, Layout const& layout, Bound const& bound, Diagnostics& diagnostics) {
     if (!layout.time_column) return;

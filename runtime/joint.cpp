@@ -1,10 +1,13 @@
 // Blocks drawn from their normal equations: all entries of a group at once, or a row at a time from the same sums (the covariates do not
 // depend on the block).
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "block_sampler.hpp"
 #include "choices.hpp"
 #include "normal_equations.hpp"
+#include "trouble.hpp"
 #include "undetermined.hpp"
 
 namespace bam {
@@ -15,9 +18,10 @@ namespace {
                        Eigen::VectorXd const& linear, bool is_determined) {
     Layout const& layout = context.plan.layout;
     Variable const& variable = layout.variables[context.block.variable];
+    if (!precision.allFinite()) throw TooLarge(fmt::format("the precision of `{}`", variable.name));
     throw NumericalTrouble("the full conditional of " + variable.name +
                                " has no finite variance: " + explain_undetermined(precision, components, variable, layout),
-                           index_of(context), is_determined || !precision.allFinite() || !linear.allFinite());
+                           index_of(context), is_determined || !linear.allFinite());
 }
 
 /// A block without sequence or time dim.

@@ -17,6 +17,7 @@ constexpr double nearly_still = 1e-6;    ///< below which rounding may be all th
 constexpr double hardly_visible = 1e-4;  ///< moves whose rise of the log joint may be less than rounding
 constexpr std::size_t patience = 200;    ///< passes in which moves get smaller, unless they are rounding
 constexpr double smaller = 0.99;
+constexpr std::size_t undone = 20;  ///< passes in which updates are undone and the log joint does not rise
 
 /// All that an ascent moves as one vector, in which scales are logarithms.
 class Coordinates {
@@ -110,6 +111,8 @@ class Climber {
         Eigen::VectorXd x = coordinates_.of(replica_.state());
         double least = std::numeric_limits<double>::infinity();
         std::size_t least_at = 0;
+        double highest = -std::numeric_limits<double>::infinity();
+        std::size_t highest_at = 0;
         while (true) {
             if (stop.stop_requested() || ascent.passes == options_.max_passes) {
                 ascent.ending = stop.stop_requested() ? Ending::Stopped : Ending::PassLimit;
@@ -121,6 +124,14 @@ class Climber {
             ascent.without_mode = pass.without_mode;
             if (pass.without_mode || pass.largest_move < still) {
                 ascent.ending = pass.without_mode ? Ending::NoMode : Ending::Still;
+                break;
+            }
+            // Where updates are undone and nothing else rises, what is left to climb is less than rounding.
+            if (!pass.is_rounded || replica_.log_joint() > highest + replica_.rounding()) {
+                highest = replica_.log_joint();
+                highest_at = ascent.passes;
+            } else if (ascent.passes - highest_at >= undone) {
+                ascent.ending = Ending::Rounding;
                 break;
             }
             if (pass.largest_move < smaller * least) {

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 
 #include "block_sampler.hpp"
+#include "magnitude.hpp"
 #include "scales.hpp"
 #include "spread.hpp"
+#include "trouble.hpp"
 
 namespace bam {
 namespace {
@@ -29,10 +32,8 @@ Posterior make_posterior(Problem const& problem) {
     return posterior;
 }
 
-// Of the sum of squares of outputs, a share that residuals have: where it is small, they may be rounding; where it is smaller, nothing that
-// is computed from them has digits.
-constexpr double suspiciously_exact = 1e-8;
-constexpr double nearly_exact = 1e-12;
+constexpr double suspiciously_exact = 1e-8;  ///< of the sum of squares of outputs: residuals that may be rounding
+constexpr double far_below = 1e-6;           ///< of an expected sum of squares: what the residuals of the means have of it
 
 }  // namespace
 
@@ -145,65 +146,6 @@ void MeanField::set_outputs(State const& state) {
     }
 }
 
-/// Numbers of a term at the means, [component][extent of its domain].
-std::vector<double> MeanField::values_of(TermPlan const& term) const {
-    Grid const& grid = problem_.bound.grid;
-    Extent const extent = term.pass.domain;
-    std::size_t const size = grid.size(extent);
-    std::vector<double> result(term.registers.size() * size, 0.0);
-    AdjointRunner runner(term.pass, {}, inputs(), posterior_.covariances, no_register);
-    runner.begin();
-    for (Chunk const& chunk : runner.chunks()) {
-        runner.run(chunk);
-        std::size_t const first = extent == Extent::Cell ? chunk.first_cell : (extent == Extent::Time ? chunk.first_step : 0);
-        std::size_t const count = extent == Extent::Cell   ? chunk.last_cell - chunk.first_cell
-                                  : extent == Extent::Time ? chunk.last_step - chunk.first_step
-                                                           : size;
-        for (std::size_t c = 0; c < term.registers.size(); ++c) {
-            if (term.registers[c] != no_register) std::copy_n(runner.at(term.registers[c]), count, result.data() + c * size + first);
-        }
-        runner.advance(chunk);
-    }
-    return result;
-}
-
-std::vector<double> MeanField::variance_of_mean(std::size_t f) const { return values_of(expectations_.variances[f]); }
-
-PredictiveMoments MeanField::predictive_moments() const {
-    Layout const& layout = problem_.plan.layout;
-    PredictiveMoments moments;
-    for (std::size_t f = 0; f < layout.factors.size(); ++f) {
-        moments.mean.emplace_back();
-        moments.variance.emplace_back();
-        moments.noise.emplace_back();
-        if (!layout.factors[f].is_observation) continue;
-        moments.mean.back() = values_of(problem_.plan.means[f]);
-        moments.variance.back() = variance_of_mean(f);
-        moments.noise.back() = [this, f](std::size_t component, std::size_t sequence, std::size_t step) {
-            return noise_variance(f, component, sequence, step);
-        };
-    }
-    return moments;
-}
-
-double MeanField::noise_variance(std::size_t f, std::size_t component, std::size_t sequence, std::size_t step) const {
-    Layout const& layout = problem_.plan.layout;
-    double variance = 1 / factors_.known_precision(f, component, sequence, step);
-    for (std::uint32_t const part : factors_.learnt_parts(f)) {
-        std::uint32_t const v = *layout.factors[f].spread[part].variable;
-        auto const scale = std::find_if(layout.scales.begin(), layout.scales.end(), [&](ScaleLayout const& s) { return s.variable == v; });
-        auto const s = static_cast<std::size_t>(scale - layout.scales.begin());
-        std::size_t const entry = factors_.scale_index({static_cast<std::uint32_t>(f), part}, component, sequence, step);
-        std::size_t const size = posterior_.scales[s].size() / layout.variables[v].components;
-        // A new output has a local scale of its own.
-        ScalePriorLayout const& prior = prior_of(*scale, entry / size);
-        variance *= prior.df                       ? HUGE_VAL  // there are some below 2
-                    : layout.variables[v].is_local ? mean_variance(prior, scale->spread)
-                                                   : posterior_.scales[s][entry].variance;
-    }
-    return variance;
-}
-
 void MeanField::set_scale(std::size_t s, std::size_t entry, ScaleFactor const& factor) {
     ScaleLayout const& scale = problem_.plan.layout.scales[s];
     posterior_.scales[s][entry] = factor;
@@ -273,6 +215,10 @@ double MeanField::update_scale(std::size_t s) {
         std::vector<double> const of_factor = expected_.squares(use);
         for (std::size_t e = 0; e < entries; ++e) squares[e] += of_factor[e];
     }
+    for (std::size_t e = 0; e < entries; ++e)
+        if (counts[e] > 0 && !(squares[e] >= 0 && std::isfinite(squares[e])))
+            throw NumericalTrouble(fmt::format("the expected squares that `{}` is learnt from are no number above 0",
+                                               problem_.plan.layout.variables[scale.variable].name));
     double rise = 0;
     std::size_t const size = entries / problem_.plan.layout.variables[scale.variable].components;
     for (std::size_t e = 0; e < entries; ++e) {
@@ -281,11 +227,24 @@ double MeanField::update_scale(std::size_t s) {
         ScaleFactor const factor = is_point ? make_scale_point(scale.spread, counts[e], squares[e])
                                             : make_scale_factor(prior_of(scale, e / size, posterior_.state), scale.spread, counts[e],
                                                                 squares[e], scale_tilts_[s][e]);
+        if (is_point) require_learnt(scale, e, old, factor);
         rise += factor.log_normaliser - old.log_normaliser - 0.5 * old.precision * (old.squares - squares[e]);
         set_scale(s, e, factor);
     }
     for (ScaleUse const& use : scale.uses) expected_.refresh(use.factor);
     return rise;
+}
+
+/// Expectation maximisation comes near an sd of 0 as one over the square root of its passes, and never there. On the way all that is left
+/// of the expected squares is the prior's own variance: the means differ by next to nothing, and the variance falls by a share of itself.
+void MeanField::require_learnt(ScaleLayout const& scale, std::size_t entry, ScaleFactor const& old, ScaleFactor const& now) {
+    constexpr double next_to_nothing = 1e-3;
+    double const fall = now.precision / old.precision - 1;
+    if (!(fall > 1e-12 && fall < next_to_nothing)) return;
+    factors_.score(inputs());
+    double squares = 0;
+    for (ScaleUse const& use : scale.uses) squares += factors_.squares(use)[entry];
+    if (squares <= next_to_nothing * now.squares) throw LearntToZero(scale.variable);
 }
 
 double MeanField::update(std::size_t factor) {
@@ -321,49 +280,93 @@ double MeanField::move_orbits() {
 double MeanField::pass() {
     try {
         double const after = climb();
-        if (!find_exact_fit(suspiciously_exact)) return after;
+        bool const is_suspicious =
+            exact_fit_
+                .find(factors_,
+                      [&](ScaleLayout const& scale, std::size_t entry, double outputs) {
+                          return counts_of(scale, entry) > 0 && factor_of(scale, entry).squares <= suspiciously_exact * outputs;
+                      })
+                .has_value();
+        if (!is_suspicious) return after;
         factors_.score(inputs());
         exact_fit_.check(factors_);
         return after;
-    } catch (NumericalTrouble const&) {
-        if (auto const scale = find_exact_fit(nearly_exact)) throw ExactFit(*scale);
+    } catch (NumericalTrouble const& trouble) {
+        look_behind(trouble.block);
         throw;
     } catch (std::logic_error const&) {
         // Where residuals are hardly more than rounding, so is what the ELBO rises by.
-        if (auto const scale = find_exact_fit(nearly_exact)) throw ExactFit(*scale);
+        look_behind({});
         throw;
     }
 }
 
-std::optional<std::uint32_t> MeanField::find_exact_fit(double share) const {
-    return exact_fit_.find(share, [&](ScaleLayout const& scale, std::size_t entry) {
-        auto const s = static_cast<std::size_t>(&scale - problem_.plan.layout.scales.data());
-        return counts_[s][entry] > 0 ? posterior_.scales[s][entry].squares : HUGE_VAL;
+void MeanField::look_behind(std::optional<std::size_t> block) {
+    factors_.score(inputs());
+    Magnitudes magnitudes(problem_.plan, inputs(), factors_);
+    exact_fit_.look_behind(factors_, magnitudes, block);
+}
+
+void MeanField::require_spread() {
+    factors_.score(inputs());
+    auto const scale = exact_fit_.find(factors_, [&](ScaleLayout const& of, std::size_t entry, double outputs) {
+        ScaleFactor const& factor = factor_of(of, entry);
+        double const cells = counts_of(of, entry);
+        if (cells == 0 || factor.squares > suspiciously_exact * outputs) return false;
+        double residuals = 0;
+        for (ScaleUse const& use : of.uses) residuals += factors_.squares(use)[entry];
+        // Its prior would hold the spread, and E[precision] would be n / S or more.
+        return residuals <= far_below * factor.squares && cells - factor.precision * factor.squares > 0.5;
     });
+    if (scale) throw ExactFit(*scale);
 }
 
 /// Every factor once, with the checks of pass().
 double MeanField::climb() {
     double const before = elbo();
+    before_ = posterior_;
     double sum_of_rises = 0;
     double magnitude = 1 + std::abs(before);
     for (std::size_t k = 0; k < factors(); ++k) {
         double const rise = update(k);
         if (std::isnan(rise)) throw NumericalTrouble("the factor of " + name(k) + " is not finite");
         sum_of_rises += rise;
-        if (rise < -1e-9 * magnitude) {
+        if (rise < -1e-9 * magnitude && rise < -cancellation())
             throw std::logic_error(fmt::format("the update of {} lowers the ELBO by {:.3g}", name(k), -rise));
-        }
     }
     if (std::isfinite(before)) sum_of_rises += move_orbits();  // not from point masses
     double const after = elbo();
     // The rises come from the derivatives, the ELBO from the expectations themselves: they check each other.
     magnitude = 1 + std::abs(before) + std::abs(after);
-    if (std::isfinite(before) && !(std::abs(after - before - sum_of_rises) <= 1e-7 * magnitude)) {
+    if (!std::isfinite(after)) throw TooLarge("the ELBO");
+    unexplained_ = std::isfinite(before) ? std::abs(after - before - sum_of_rises) : 0;
+    if (unexplained_ > 1e-7 * magnitude && unexplained_ > cancellation_on_the_way())
         throw std::logic_error(
             fmt::format("a pass should raise the ELBO by {:.9g}, but raises it by {:.9g}", sum_of_rises, after - before));
-    }
     return after;
+}
+
+/// The most of all states that the last pass went through.
+double MeanField::cancellation_on_the_way() {
+    Posterior const after = posterior_;
+    set_posterior(before_);
+    double most = cancellation();
+    for (std::size_t k = 0; k < factors(); ++k) {
+        update(k);
+        most = std::max(most, cancellation());
+    }
+    set_posterior(after);
+    return most;
+}
+
+double MeanField::cancellation() const {
+    double sum = 0;
+    for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f)
+        sum += expected_magnitude(expected_, f, expectations_.squares[f].pass, inputs(), posterior_.covariances);
+    // What degrees of freedom are learnt from is the difference of logarithms and means of local scales, times them.
+    for (std::size_t s = 0; s < posterior_.scales.size(); ++s)
+        if (!problem_.plan.layout.scales[s].locals.empty()) sum += posterior_.scales[s].front().mean * local_sums(s).count;
+    return std::isnan(sum) ? HUGE_VAL : rounded_steps * std::numeric_limits<double>::epsilon() * sum;
 }
 
 double MeanField::elbo() {

@@ -27,9 +27,16 @@ class MeanField {
     /// Point masses at a state; factors of scales at what its residuals say. Numbers that are learnt start where the model says, but scales
     /// among them no narrower than in the state.
     void start(State const& state);
-    /// Every factor once. Returns the ELBO. Throws NumericalTrouble; ExactFit where the outputs are fitted exactly; std::logic_error if an
-    /// update lowers the ELBO beyond rounding.
+    /// Every factor once. Returns the ELBO. Throws NumericalTrouble, TooLarge, LostDigits; ExactFit where the outputs are fitted exactly;
+    /// std::logic_error if an update lowers the ELBO beyond rounding.
     double pass();
+    /// By how much the last pass raised the ELBO beside what its updates said: rounding, as it came out.
+    double unexplained() const { return unexplained_; }
+    /// How far rounding can move the ELBO, wherever the numbers are that cancel (math.md, 13a. Rounding).
+    double cancellation() const;
+    /// At the end of a climb, throws ExactFit where a spread goes to 0, if slowly: the means meet all its outputs, and its prior does not
+    /// hold it.
+    void require_spread();
     /// From scratch. Minus infinity before the first pass.
     double elbo();
     /// The same for one factor, for tests and certificates: blocks of the plan, then scales of the layout, then lagged outputs with missing
@@ -72,10 +79,16 @@ class MeanField {
 
   private:
     double climb();
-    std::optional<std::uint32_t> find_exact_fit(double share) const;
+    void look_behind(std::optional<std::size_t> block);
+    double cancellation_on_the_way();
+    std::size_t index_of(ScaleLayout const& scale) const { return static_cast<std::size_t>(&scale - problem_.plan.layout.scales.data()); }
+    ScaleFactor const& factor_of(ScaleLayout const& scale, std::size_t entry) const { return posterior_.scales[index_of(scale)][entry]; }
+    double counts_of(ScaleLayout const& scale, std::size_t entry) const { return counts_[index_of(scale)][entry]; }
     double update_scale(std::size_t scale);
     double update_degrees_of_freedom(std::size_t scale);
     double update_binary(std::size_t scale);
+    /// Throws LearntToZero.
+    void require_learnt(ScaleLayout const& scale, std::size_t entry, ScaleFactor const& old, ScaleFactor const& now);
     /// What completing the square takes from the ELBO of a binary output: log p(y | mean, w) is that of a normal and this, per cell.
     double completed_squares(std::size_t scale) const;
     /// E[1 / precision] of a new output in a cell.
@@ -98,6 +111,8 @@ class MeanField {
     std::vector<std::unique_ptr<BinaryMoments>> binary_;  ///< per binary factor of the layout
     std::vector<std::size_t> lagged_;                     ///< of outputs_: which lagged output
     std::optional<double> elbo_;                          ///< where it is known
+    double unexplained_ = 0;
+    Posterior before_;  ///< the last pass
 };
 
 /// Per variable, whether some of its cells are unknowns (augment.hpp).

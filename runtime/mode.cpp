@@ -20,6 +20,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double most_rounded = 0.01;  ///< sds by which rounding may move a mode
+
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 char const* word(Ending ending) {
@@ -123,7 +125,7 @@ std::optional<Mode> read_mode(std::string_view text, std::string_view run, std::
 Verdict judge(Mode const& mode) {
     Mode::Start const& best = mode.starts.at(mode.chosen);
     Verdict verdict;
-    verdict.is_converged = best.ending == Ending::Still || best.ending == Ending::Rounding;
+    verdict.is_converged = best.ending == Ending::Still || (best.ending == Ending::Rounding && best.largest_move < most_rounded);
     verdict.sentences.push_back(
         fmt::format("{}. {}: {}.", verdict.is_converged ? "a mode" : "no mode yet", counted(best.passes, "pass"), reason_of(best)));
     std::size_t same = 0, unbounded = 0;
@@ -145,6 +147,8 @@ Verdict judge(Mode const& mode) {
         verdict.sentences.push_back(fmt::format("At an end of {} interval, beyond which the density would rise: {}. There is no sd there.",
                                                 mode.at_ends.size() == 1 ? "its" : "their", first_few(mode.at_ends)));
     verdict.sentences.emplace_back("It is one point. sd|rest is the spread of a number with all others held there, no posterior sd.");
+    if (!verdict.is_converged && best.ending == Ending::Rounding)
+        verdict.advice.emplace_back("columns of about size 1, in the table section: what cancels in the means is far larger than they are");
     if (!verdict.is_converged && best.ending == Ending::PassLimit)
         verdict.advice.push_back(fmt::format("more passes, `--max-passes {}`", 10 * best.passes));
     return verdict;

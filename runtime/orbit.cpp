@@ -66,6 +66,14 @@ void OrbitMoves::step(Side& side, double amount) {
     for (std::size_t i = 0; i < side.values.size(); ++i) side.values[i] += amount * side.direction[i];
 }
 
+/// Along a direction that is the values themselves, at a slice or everywhere: those times c.
+void OrbitMoves::stretch(Side& side, double c) {
+    constexpr double small = 1e-3;  // below which c - 1 has lost digits of c
+    if (std::abs(c) >= small) return step(side, c - 1);
+    for (std::size_t i = 0; i < side.values.size(); ++i)
+        if (side.direction[i] != 0) side.values[i] = c * side.direction[i];
+}
+
 bool OrbitMoves::maximise() {
     first_.priors.update();
     second_.priors.update();
@@ -132,8 +140,8 @@ void OrbitMoves::scale_and_sign(double first_entries, double second_entries, Str
     // By heat bath: with priors centred at 0 a Metropolis flip would always be accepted, and two symmetries that share a block would undo
     // each other's flips for ever.
     if (stream.uniform() < 1 / (1 + std::exp(2 * (c * a.linear + b.linear / c)))) c = -c;
-    step(first_, c - 1);
-    step(second_, 1 / c - 1);
+    stretch(first_, c);
+    stretch(second_, 1 / c);
 }
 
 namespace {
@@ -190,8 +198,8 @@ bool OrbitMoves::best_scale_and_sign() {
     double const u = flips ? negative : positive;
     if (std::abs(u) >= farthest) return false;
     double const c = (flips ? -1 : 1) * std::exp(u);
-    step(first_, c - 1);
-    step(second_, 1 / c - 1);
+    stretch(first_, c);
+    stretch(second_, 1 / c);
     return true;
 }
 

@@ -38,6 +38,7 @@ class OrbitMoves {
     void set_direction(Side& side, std::size_t slice, std::size_t from, double factor);
     void set_direction(Side& side);
     void step(Side& side, double amount);
+    void stretch(Side& side, double c);
     void shear(std::size_t i, std::size_t j, Stream* stream);
     void scale_and_sign(double first_entries, double second_entries, Stream& stream);
     bool best_scale_and_sign();

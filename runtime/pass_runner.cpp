@@ -165,11 +165,11 @@ std::size_t PassRunner::size(Chunk const& chunk, Extent extent) const {
     return 1;
 }
 
-void PassRunner::fill_lagged() {
+void PassRunner::look_back(std::size_t first_step, std::size_t last_step) {
     for (Lagged& lagged : lagged_) {
         double const* from = lagged.source.base;
         double* to = lagged.values.data();
-        for (std::size_t t = 0; t < grid_.steps; ++t) {
+        for (std::size_t t = first_step; t < last_step; ++t) {
             std::size_t const width = lagged.source.extent == Extent::Time ? 1 : grid_.lanes(t);
             std::size_t const here = lagged.source.extent == Extent::Time ? t : grid_.offsets[t];
             if (t < lagged.lag) {
@@ -183,7 +183,7 @@ void PassRunner::fill_lagged() {
 }
 
 void PassRunner::begin() {
-    fill_lagged();
+    look_back(0, grid_.steps);
     Chunk const all{0, grid_.steps, 0, grid_.cells()};
     for (Operation& operation : once_) execute(operation, all);
 }

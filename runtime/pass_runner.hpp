@@ -40,6 +40,8 @@ class PassRunner {
     /// What does not depend on the step. Once, before the chunks; the chunks then in ascending order if the pass has a Scan.
     void begin();
     void run(Chunk const& chunk);
+    /// Reads again, at these steps, what lies some steps back: where that was written since begin().
+    void look_back(std::size_t first_step, std::size_t last_step);
 
     /// The register's numbers of the chunk run last; size(chunk) of them, or one if the extent is One.
     double const* at(std::uint32_t reg) const { return pointers_[reg]; }
@@ -57,7 +59,6 @@ class PassRunner {
         std::vector<double> carry;  ///< of a Scan: its last row
     };
     std::size_t size(Chunk const& chunk, Extent extent) const;
-    void fill_lagged();
     void add_operation(Instruction const& instruction);
     Summand summand(Extent extent, std::uint32_t a, std::uint32_t b) const;
     void execute(Operation& operation, Chunk const& chunk);

@@ -14,15 +14,19 @@ Recovery::Recovery(Replica& replica) : replica_(replica), before_(replica.state(
 
 void Recovery::sweep_once(std::uint64_t index) {
     try {
-        replica_.sweep(index);
+        replica_.draw_all(index);
     } catch (std::bad_alloc const&) {
         throw;
     } catch (std::exception const& failure) {
         // Whatever is said of numbers that are none, it is not the model's fault. Of them it need not be clear which block they are of.
         auto const* const trouble = dynamic_cast<NumericalTrouble const*>(&failure);
-        if (trouble != nullptr && trouble->is_of_numbers) throw;
+        bool const is_of_numbers = trouble != nullptr && trouble->is_of_numbers;
         bool const is_too_large = dynamic_cast<TooLarge const*>(&failure) != nullptr;
-        if (!is_too_large && !replica_.is_poisoned()) throw;
+        bool const is_poison = is_too_large || replica_.is_poisoned();
+        // Outputs that are fitted exactly, or residuals that are rounding, are for the user to mend: no other try helps.
+        bool const is_doubtful = trouble != nullptr || dynamic_cast<std::domain_error const*>(&failure) != nullptr;
+        if (!is_poison && is_doubtful) replica_.look_behind(is_of_numbers || trouble == nullptr ? std::nullopt : trouble->block);
+        if (is_of_numbers || !is_poison) throw;
         std::string reason = failure.what();
         if (is_too_large) reason += " is beyond what a number can hold";
         if (dynamic_cast<std::domain_error const*>(&failure) != nullptr) reason = "a scale cannot be drawn: " + reason;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "ancestral.hpp"
 #include "faults.hpp"
+#include "magnitude.hpp"
 #include "scales.hpp"
 #include "truncated_normal.hpp"
 
@@ -93,6 +96,31 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
     }
 }
 
+Replica::~Replica() = default;
+
+Magnitudes& Replica::magnitudes() {
+    if (!magnitudes_) magnitudes_ = std::make_unique<Magnitudes>(problem_.plan, inputs(), factors_);
+    return *magnitudes_;
+}
+
+double Replica::cancellation() {
+    double cells = 0;
+    double quadratic = 0;
+    for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f) {
+        if (problem_.plan.layout.factors[f].is_flat()) continue;
+        cells += factors_.cells(f);
+        if (!problem_.plan.layout.factors[f].is_binary) quadratic += factors_.quadratic(f);
+    }
+    double const magnitude = magnitudes().quadratic();
+    double const sum = magnitude + std::sqrt(magnitude) * std::sqrt(quadratic + cells);
+    return std::isnan(sum) ? HUGE_VAL : rounded_steps * std::numeric_limits<double>::epsilon() * sum + rounding();
+}
+
+void Replica::look_behind(std::optional<std::size_t> block) {
+    factors_.score(inputs());
+    exact_fit_.look_behind(factors_, magnitudes(), block);
+}
+
 void Replica::set_state(State const& state) {
     // Element by element: samplers hold references to the arrays.
     for (std::size_t v = 0; v < state.values.size(); ++v) {
@@ -177,6 +205,18 @@ bool Replica::is_poisoned() const {
 }
 
 void Replica::sweep(std::uint64_t index) {
+    try {
+        draw_all(index);
+    } catch (NumericalTrouble const& trouble) {
+        look_behind(trouble.block);
+        throw;
+    } catch (std::domain_error const&) {
+        look_behind({});
+        throw;
+    }
+}
+
+void Replica::draw_all(std::uint64_t index) {
     std::uint64_t unit = 0;
     for (std::size_t b = 0; b < samplers_.size(); ++b) {
         Stream stream(seed_, chain_, index, unit++);

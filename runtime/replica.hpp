@@ -47,6 +47,7 @@ struct NoMode {
 /// One pass of coordinate ascent.
 struct AscentPass {
     double largest_move = 0;  ///< of an entry, in sds of the entry given everything else
+    bool is_rounded = false;  ///< some updates led down, by no more than rounding explains: they were undone
     std::optional<NoMode> without_mode;
 };
 
@@ -55,29 +56,38 @@ class Replica {
     Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain, SweepOptions options);
     Replica(Replica const&) = delete;
     Replica& operator=(Replica const&) = delete;
+    ~Replica();
 
     /// A dispersed start: blocks no wider than sd 1 about the means of their priors, or, `as_wide`, drawn from them; scales in the bulk of
     /// theirs.
     /// `start` numbers the attempt.
     void start(std::uint64_t start, bool as_wide = false);
     /// Every block, every scale and every orbit once. `index` names the random numbers: the same index from the same state gives the same
-    /// bits. Throws NumericalTrouble and ExactFit.
+    /// bits. Throws NumericalTrouble, ExactFit, TooLarge and LostDigits.
     void sweep(std::uint64_t index);
+    /// The same, but what fails is thrown as it is: for those that try again (recovery.hpp).
+    void draw_all(std::uint64_t index);
+    /// Once a draw has failed: throws what is behind it, if that is known (ExactFitWatch::look_behind). `block`: of the plan, which failed.
+    void look_behind(std::optional<std::size_t> block);
     /// Whether the state, or what scales see of it, has become infinite or no number, or nearly so.
     bool is_poisoned() const;
     /// BlockSampler::scale_diagonal of one block of the plan.
     void scale_diagonal(std::size_t block, double factor) { samplers_[block]->scale_diagonal(factor); }
 
     /// Every block, missing output, orbit and scale once, each to the highest point of its conditional density: a sweep with every draw
-    /// replaced by a mode. Throws std::logic_error if the log joint falls by more than rounding can explain.
+    /// replaced by a mode. Throws NumericalTrouble, ExactFit, TooLarge and LostDigits; std::logic_error if the log joint falls by more than
+    /// rounding can explain.
     AscentPass ascend();
     /// Per variable of the layout, [component][extent]: sds of every entry given everything else, as of the last ascend(); empty for data.
     /// NaN where there is none, as at an end of a truncated prior.
     std::vector<std::vector<double>> conditional_sds() const;
     /// Whether an entry lies at an end of its prior's interval.
     bool is_at_end(std::uint32_t variable, std::size_t entry) const;
-    /// How far rounding can move log_joint().
+    /// How far rounding can move log_joint(), where residuals are sums of what is about as large as their outputs.
     double rounding() const;
+    /// The same, and how far a solution of normal equations can fall short of their mode, wherever the numbers are that cancel
+    /// (math.md, 13a. Rounding).
+    double cancellation();
 
     State const& state() const { return state_; }
     void set_state(State const& state);
@@ -113,7 +123,10 @@ class Replica {
     std::vector<std::size_t> existing_entries(Variable const& variable) const;
     void finish();
     void update_densities();
-    void require_rise(double before, std::string const& what) const;
+    AscentPass ascend_all();
+    template <class Move>
+    void climb(std::vector<std::uint32_t> const& variables, std::string const& what, AscentPass& pass, Move move);
+    Magnitudes& magnitudes();
 
     Problem const& problem_;
     std::uint64_t seed_;
@@ -126,7 +139,8 @@ class Replica {
     std::vector<std::unique_ptr<OrbitMoves>> orbits_;      ///< per orbit of the plan; null where it is not moved
     std::vector<std::unique_ptr<Augmentation>> augmentations_;
     ExactFitWatch exact_fit_;
-    std::deque<Fault>* faults_;  ///< of tests; null
+    std::deque<Fault>* faults_;               ///< of tests; null
+    std::unique_ptr<Magnitudes> magnitudes_;  ///< made where digits are in doubt
     double log_joint_ = 0;
     double log_likelihood_ = 0;
     std::vector<std::vector<double>> scale_starts_;  ///< of an ascent: per variable, the scales at its first pass; else empty

@@ -31,16 +31,16 @@ ScalePeak peak_of_kernel(Kernel const& prior, SpreadKind spread, double n, doubl
     return {v, b / v + gamma * v / 2};
 }
 
-/// v^(-n/2) exp(-S / 2v) (1 + v / (ν A^2))^(-(ν+1)/2), the half-t of scale A itself:
-/// (n + ν + 1) v^2 + (n ν A^2 - S) v - S ν A^2 = 0.
+/// v^(-n/2) exp(-S / 2v) (1 + v / (ν A^2))^(-(ν+1)/2), the half-t of scale A itself: with w = v / A^2 and s = S / A^2,
+/// (n + ν + 1) / ν w^2 + (n - s / ν) w - s = 0. So ν may be as large as a number can be.
 ScalePeak peak_of_half_t(double df, double scale, double n, double squares) {
-    double const width = df * square(scale);
-    double const a = n + df + 1;
-    double const b = n * width - squares;
-    double const c = squares * width;
-    double const root = std::sqrt(b * b + 4 * a * c);
-    double const v = b > 0 ? 2 * c / (b + root) : (root - b) / (2 * a);
-    double const ratio = v / width;
+    double const s = squares / scale / scale;
+    double const a = (n + 1) / df + 1;
+    double const b = n - s / df;
+    double const root = std::sqrt(b * b + 4 * a * s);
+    double const w = b > 0 ? 2 * s / (b + root) : (root - b) / (2 * a);
+    double const v = w * square(scale);
+    double const ratio = w / df;
     return {v, squares / (2 * v) + (df + 1) / 2 * ratio / square(1 + ratio)};
 }
 
@@ -88,7 +88,7 @@ double log_density(ScalePriorLayout const& prior, double x) {
     switch (prior.family) {
         case ScaleFamily::Flat: return 0;
         case ScaleFamily::HalfStudentT:
-            return std::log(2 / b) + log_gamma((a + 1) / 2) - log_gamma(a / 2) - 0.5 * std::log(a * std::numbers::pi) -
+            return std::log(2 / b) + log_gamma_ratio(a / 2, 0.5) - 0.5 * (std::log(a) + std::log(std::numbers::pi)) -
                    (a + 1) / 2 * std::log1p(square(x / b) / a);
         case ScaleFamily::HalfNormal: return 0.5 * std::log(2 / std::numbers::pi) - std::log(a) - 0.5 * square(x / a);
         case ScaleFamily::InverseGamma: return a * std::log(b) - log_gamma(a) - (a + 1) * std::log(x) - b / x;

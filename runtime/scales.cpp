@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "degrees_of_freedom.hpp"
+#include "half_t.hpp"
 #include "polya_gamma.hpp"
 #include "spread.hpp"
 
@@ -70,6 +71,11 @@ void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& f
             state.values[scale.variable][e] = polya_gamma(stream, std::sqrt(squares));
             return;
         }
+        if (is_nearly_normal(prior)) {
+            double& x = state.values[scale.variable][e];
+            x = from_variance(scale.spread, draw_half_t(prior, n, squares, to_variance(scale.spread, x), stream));
+            return;
+        }
         double& auxiliary = state.auxiliaries[scale.variable][e];
         Kernel const k = kernel(prior, scale.spread, auxiliary);
         double const v = k.gamma > 0 ? generalised_inverse_gaussian(stream, -k.alpha - n / 2, k.gamma, 2 * k.beta + squares)
@@ -88,6 +94,10 @@ double log_conditional(ScaleLayout const& scale, Layout const& layout, Factors c
     ScalePriorLayout const prior = prior_of(scale, entry / size, state);
     auto const [n, squares] = statistics(scale, factors, entry);
     if (prior.family == ScaleFamily::PolyaGamma) return log_polya_gamma(state.values[scale.variable][entry], std::sqrt(squares));
+    if (is_nearly_normal(prior)) {
+        double const sd = state.values[scale.variable][entry];
+        return log_density(prior, sd) - n * std::log(sd) - 0.5 * squares / (sd * sd);
+    }
     double const auxiliary = state.auxiliaries[scale.variable][entry];
     Kernel const k = kernel(prior, scale.spread, auxiliary);
     double const v = to_variance(scale.spread, state.values[scale.variable][entry]);

@@ -24,6 +24,27 @@ bool reads_outputs(Plan const& plan, std::size_t least_lag) {
     return false;
 }
 
+/// Observations, those whose outputs a mean reads at its own step before it. Means in a circle were refused (BAM0137).
+std::vector<std::size_t> order_of_outputs(Plan const& plan) {
+    Layout const& layout = plan.layout;
+    std::vector<std::size_t> rest, order;
+    for (std::size_t f = 0; f < layout.factors.size(); ++f)
+        if (layout.factors[f].is_observation) rest.push_back(f);
+    auto const waits = [&](std::size_t f) {
+        return std::any_of(plan.means[f].pass.registers.begin(), plan.means[f].pass.registers.end(), [&](Register const& reg) {
+            if (reg.from != From::Variable || reg.lag > 0 || reg.index == layout.factors[f].target) return false;
+            return std::any_of(rest.begin(), rest.end(), [&](std::size_t other) { return layout.factors[other].target == reg.index; });
+        });
+    };
+    while (!rest.empty()) {
+        auto next = std::find_if(rest.begin(), rest.end(), [&](std::size_t f) { return !waits(f); });
+        if (next == rest.end()) throw std::logic_error("outputs whose means read one another");
+        order.push_back(*next);
+        rest.erase(next);
+    }
+    return order;
+}
+
 }  // namespace
 
 bool looks_back(Plan const& plan) { return reads_outputs(plan, 1); }
@@ -98,6 +119,7 @@ void Simulation::set_up(std::vector<DrawColumn> const& columns, Diagnostics& dia
     if (has_error(diagnostics)) return;
     carrier_ = std::make_unique<Carrier>(problem_, *map_, seed_, 0);
     looks_back_ = looks_back(problem_.plan);
+    order_ = order_of_outputs(problem_.plan);
     Layout const& layout = problem_.plan.layout;
     for (std::size_t f = 0; f < layout.factors.size(); ++f) {
         TermPlan const& mean = problem_.plan.means[f];
@@ -162,57 +184,64 @@ void Simulation::draw_auxiliaries(std::uint64_t number) {
 
 /// Step by step if a mean looks back at outputs, else all at once.
 void Simulation::draw_outputs(std::uint64_t number) {
-    Layout const& layout = problem_.plan.layout;
-    std::size_t const steps = problem_.bound.grid.steps;
-    std::size_t const stride = looks_back_ ? 1 : steps;
-    for (std::size_t first = 0; first < steps; first += stride)
-        for (std::size_t f = 0; f < layout.factors.size(); ++f)
-            if (layout.factors[f].is_observation) fill(f, first, std::min(steps, first + stride), number);
+    Grid const& grid = problem_.bound.grid;
+    if (!looks_back_) {
+        for (std::size_t const f : order_) {
+            Stream noise(seed_, 0, number, noise_stream + f, 0);
+            means_[f]->begin();
+            for (Chunk const& chunk : means_[f]->chunks()) {
+                means_[f]->run(chunk);
+                fill(f, chunk, noise);
+            }
+        }
+        return;
+    }
+    for (std::size_t t = 0; t < grid.steps; ++t) {
+        for (std::size_t const f : order_) {
+            PassRunner& runner = *means_[f];
+            Extent const extent = problem_.plan.layout.variables[problem_.plan.layout.factors[f].target].extent;
+            bool const over_time = extent == Extent::Time || extent == Extent::Cell;
+            if (!over_time && t > 0) continue;
+            if (t == 0) runner.begin();
+            Chunk const chunk = over_time ? Chunk{t, t + 1, grid.offsets[t], grid.offsets[t + 1]} : runner.chunks().front();
+            Stream noise(seed_, 0, number, noise_stream + f, t);
+            runner.look_back(chunk.first_step, chunk.last_step);
+            runner.run(chunk);
+            fill(f, chunk, noise);
+        }
+    }
 }
 
-void Simulation::fill(std::size_t f, std::size_t first_step, std::size_t last_step, std::uint64_t number) {
+/// The outputs of a chunk whose means were run last.
+void Simulation::fill(std::size_t f, Chunk const& chunk, Stream& noise) {
     Layout const& layout = problem_.plan.layout;
     Grid const& grid = problem_.bound.grid;
     std::uint32_t const v = layout.factors[f].target;
     Variable const& target = layout.variables[v];
     std::size_t const size = grid.size(target.extent);
     bool const over_time = target.extent == Extent::Time || target.extent == Extent::Cell;
-    if (!over_time && first_step > 0) return;
-    PassRunner& runner = *means_[f];
-    Stream noise(seed_, 0, number, noise_stream + f, first_step);
-    runner.begin();
-    bool const has_carry = std::any_of(runner.pass().instructions.begin(), runner.pass().instructions.end(),
-                                       [](Instruction const& instruction) { return instruction.code == Code::Scan; });
-    for (Chunk const& chunk : runner.chunks()) {
-        if (over_time && chunk.first_step >= last_step) break;
-        if (over_time && chunk.last_step <= first_step && !has_carry) continue;
-        runner.run(chunk);
-        std::size_t const from = over_time ? chunk.first_step : 0;
-        std::size_t const to = over_time ? std::min(chunk.last_step, last_step) : 1;
-        std::size_t local = 0;
-        for (std::size_t t = from; t < to; ++t) {
-            std::size_t const lanes =
-                target.extent == Extent::Cell ? grid.lanes(t) : (target.extent == Extent::Sequence ? grid.sequences : 1);
-            for (std::size_t s = 0; s < lanes; ++s, ++local) {
-                if (over_time && t < first_step) continue;
-                std::size_t const index = target.extent == Extent::Cell ? grid.cell(s, t) : (over_time ? t : s);
-                for (std::size_t c = 0; c < target.components; ++c) {
-                    if (!problem_.masks[f].empty() && problem_.masks[f][c * size + index] == 0) continue;
-                    std::uint32_t const reg = problem_.plan.means[f].registers[c];
-                    double const mean = reg == no_register ? 0 : runner.at(reg)[runner.is_one(reg) ? 0 : local];
-                    if (layout.factors[f].is_binary) {
-                        double const p = logistic(mean);
-                        log_odds_[f][c * size + index] = mean;
-                        cell_means_[f][c * size + index] = p;
-                        cell_sds_[f][c * size + index] = std::sqrt(p * (1 - p));
-                        problem_.bound.data[v][c * size + index] = noise.uniform() < p ? 1 : 0;
-                        continue;
-                    }
-                    double const root = std::sqrt(carrier_->factors().precision(f, c, s, t));
-                    cell_means_[f][c * size + index] = mean;
-                    cell_sds_[f][c * size + index] = 1 / root;
-                    problem_.bound.data[v][c * size + index] = mean + noise.normal() / root;
+    PassRunner const& runner = *means_[f];
+    std::size_t local = 0;
+    for (std::size_t t = over_time ? chunk.first_step : 0; t < (over_time ? chunk.last_step : 1); ++t) {
+        std::size_t const lanes = target.extent == Extent::Cell ? grid.lanes(t) : (target.extent == Extent::Sequence ? grid.sequences : 1);
+        for (std::size_t s = 0; s < lanes; ++s, ++local) {
+            std::size_t const index = target.extent == Extent::Cell ? grid.cell(s, t) : (over_time ? t : s);
+            for (std::size_t c = 0; c < target.components; ++c) {
+                if (!problem_.masks[f].empty() && problem_.masks[f][c * size + index] == 0) continue;
+                std::uint32_t const reg = problem_.plan.means[f].registers[c];
+                double const mean = reg == no_register ? 0 : runner.at(reg)[runner.is_one(reg) ? 0 : local];
+                if (layout.factors[f].is_binary) {
+                    double const p = logistic(mean);
+                    log_odds_[f][c * size + index] = mean;
+                    cell_means_[f][c * size + index] = p;
+                    cell_sds_[f][c * size + index] = std::sqrt(p * (1 - p));
+                    problem_.bound.data[v][c * size + index] = noise.uniform() < p ? 1 : 0;
+                    continue;
                 }
+                double const root = std::sqrt(carrier_->factors().precision(f, c, s, t));
+                cell_means_[f][c * size + index] = mean;
+                cell_sds_[f][c * size + index] = 1 / root;
+                problem_.bound.data[v][c * size + index] = mean + noise.normal() / root;
             }
         }
     }

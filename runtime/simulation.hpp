@@ -53,7 +53,7 @@ class Simulation {
     void draw_auxiliaries(std::uint64_t number);
     void draw_binary_locals(ScaleLayout const& scale, std::uint64_t number, State& state) const;
     void draw_outputs(std::uint64_t number);
-    void fill(std::size_t factor, std::size_t first_step, std::size_t last_step, std::uint64_t number);
+    void fill(std::size_t factor, Chunk const& chunk, Stream& noise);
 
     Problem& problem_;
     std::uint64_t seed_;
@@ -61,6 +61,7 @@ class Simulation {
     std::unique_ptr<Carrier> carrier_;
     bool looks_back_ = false;  ///< a mean at earlier outputs: simulated step by step
     State state_;
+    std::vector<std::size_t> order_;  ///< of the factors that outputs are of: those whose outputs a mean reads come before it
     std::vector<std::unique_ptr<PassRunner>> means_;  ///< per factor; null where the target is a parameter
     std::vector<std::vector<double>> cell_means_, cell_sds_;
     std::vector<std::vector<double>> log_odds_;  ///< per factor: of a binary one, [component][extent]; else empty

@@ -18,4 +18,16 @@ struct LostDigits : std::runtime_error {
     std::uint32_t output;  ///< the variable
 };
 
+/// A block with a proper prior whose precision does not factor: the prior is beyond the last digit of what the data say.
+struct HiddenPrior : std::runtime_error {
+    HiddenPrior(std::string const& what, std::uint32_t of) : std::runtime_error(what), block(of) {}
+    std::uint32_t block;  ///< the variable
+};
+
+/// A spread that is learnt as a number, and is highest at 0.
+struct LearntToZero : std::runtime_error {
+    explicit LearntToZero(std::uint32_t of) : std::runtime_error("a spread is learnt to be 0"), variable(of) {}
+    std::uint32_t variable;
+};
+
 }  // namespace bam

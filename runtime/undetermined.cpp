@@ -29,7 +29,6 @@ std::string entry_name(Variable const& variable, std::size_t component, Layout c
 
 std::string explain_undetermined(Eigen::MatrixXd const& precision, std::vector<std::uint32_t> const& components, Variable const& variable,
                                  Layout const& layout) {
-    if (!precision.allFinite()) return fmt::format("the precision of {} is too large a number", variable.name);
     std::vector<std::string> names;
     for (Eigen::Index i = 0; i < precision.rows(); ++i)
         if (!(precision(i, i) > 0)) names.push_back(entry_name(variable, components[static_cast<std::size_t>(i)], layout));

@@ -1,6 +1,7 @@
 #include "variational.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -66,9 +67,11 @@ Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress c
         double const ratio = rise / last;
         return rise <= options.tolerance * scale && ratio < 1 && rise * ratio / (1 - ratio) <= most_left;
     };
+    std::array<double, 3> unexplained{};
     while (true) {
         if (has_converged()) {
-            result.ending = ClimbEnding::Converged;
+            result.rounding = *std::max_element(unexplained.begin(), unexplained.end());
+            result.ending = result.rounding <= most_left ? ClimbEnding::Converged : ClimbEnding::Rounding;
             break;
         }
         if (stop.stop_requested()) {
@@ -77,8 +80,10 @@ Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress c
         }
         if (result.trace.size() >= options.max_passes) break;
         result.trace.push_back(field.pass());
+        unexplained[result.trace.size() % unexplained.size()] = field.unexplained();
         if (progress) progress(result.chosen + 1, result.trace.size(), result.trace.back());
     }
+    if (result.ending != ClimbEnding::Stopped) field.require_spread();
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return result;
 }

@@ -23,7 +23,12 @@ struct VariationalOptions {
     bool moves_orbits = true;
 };
 
-enum class ClimbEnding : std::uint8_t { Converged, PassLimit, Stopped };
+enum class ClimbEnding : std::uint8_t {
+    Converged,
+    Rounding,  ///< the ELBO does not rise any more, but rounding hides more of it than may be left to climb
+    PassLimit,
+    Stopped
+};
 
 /// How the climb went.
 struct Climb {
@@ -31,6 +36,7 @@ struct Climb {
     std::size_t chosen = 0;      ///< index of starts
     std::vector<double> trace;   ///< ELBO after each pass of the chosen one
     ClimbEnding ending = ClimbEnding::PassLimit;
+    double rounding = 0;  ///< nats that the last passes raised the ELBO by beside what their updates said
     double seconds = 0;
     double pareto_k = 0;          ///< of the draws (pareto.hpp)
     std::size_t draws = 0;        ///< that it was found from

@@ -1,11 +1,15 @@
-#include "other_languages.hpp"
+#include "other_names.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 namespace bam {
 namespace {
+
+using tree::Expr;
+using tree::ExprKind;
 
 /// What other languages call a distribution. {0}, {1} are its arguments as written.
 struct Translation {
@@ -21,8 +25,6 @@ struct Advice {
 };
 
 constexpr std::array advices{
-    Advice{"lognormal", "what has a normal logarithm is normal here, and its logarithm is taken in the table section: `y = log(...)`"},
-    Advice{"dlnorm", "what has a normal logarithm is normal here, and its logarithm is taken in the table section: `y = log(...)`"},
     Advice{"multi_normal", "a row with a covariance is `normal(mean, cov = [[...], [...]])`"},
     Advice{"dmnorm", "a row with a covariance is `normal(mean, cov = [[...], [...]])`"},
     Advice{
@@ -48,7 +50,6 @@ constexpr std::array translations{
     Translation{"invgamma", 2, "inverse_gamma({0}, {1})"},
     Translation{"dunif", 2, "flat()"},
     Translation{"uniform", 2, "flat()"},
-    Translation{"cauchy", 2, "half_cauchy({1})"},
     Translation{"half_cauchy", 2, "half_cauchy({1})"},
     Translation{"double_exponential", 2, "laplace({0}, {1})"},
     Translation{"ddexp", 2, "laplace({0}, 1 / {1})"},
@@ -58,15 +59,38 @@ constexpr std::array translations{
     Translation{"std_normal", 0, "normal(0, 1)"},
 };
 
+/// Of what is a spread or a coefficient by where it stands, which is not known here.
+std::vector<std::string> by_use(std::string const& name, std::vector<std::string> const& texts, std::vector<Expr const*> const& args) {
+    if (name == "cauchy")
+        return {fmt::format("of a spread: `half_cauchy({})`", texts[1]),
+                fmt::format("of any other parameter: `student_t(1, {}, {})`", texts[0], texts[1])};
+    bool const is_known = args[0]->kind == ExprKind::Number && args[1]->kind == ExprKind::Number;
+    return {is_known ? fmt::format("of a spread, as wide: `half_normal({:.3g})`", std::exp(args[0]->value + args[1]->value))
+                     : "of a spread: `half_normal(S)`, S the largest likely value",
+            "of any other parameter: a normal above 0, such as `normal(1, 1) in 0..`; or its exponential stands in the table section",
+            "of an output: it is normal, and its logarithm is taken in the table section, `y = log(...)`"};
+}
+
 }  // namespace
 
-std::optional<std::string> translate(std::string_view name, std::vector<std::string> arguments) {
-    for (Translation const& translation : translations) {
-        if (name != translation.name || arguments.size() != translation.arguments) continue;
-        arguments.resize(2);
-        return fmt::format(fmt::runtime(translation.ours), arguments[0], arguments[1]);
+std::vector<std::string> other_names(Workspace const& workspace, Expr const& call) {
+    std::vector<std::string> texts;
+    std::vector<Expr const*> args;
+    for (Expr const& arg : call.args) {
+        args.push_back(arg.kind == ExprKind::Assign ? &arg.args[0] : &arg);
+        texts.push_back(workspace.text(args.back()->span));
     }
-    return std::nullopt;
+    if ((call.text == "cauchy" || call.text == "lognormal") && args.size() == 2) return by_use(call.text, texts, args);
+    for (Translation const& translation : translations) {
+        if (call.text != translation.name || call.args.size() != translation.arguments) continue;
+        texts.resize(2);
+        std::string const ours = fmt::format(fmt::runtime(translation.ours), texts[0], texts[1]);
+        std::vector<std::string> notes{hint(ours)};
+        if (ours == "flat()" && call.args.size() == 2)
+            notes.push_back(fmt::format("a parameter that is not a spread keeps its bounds: `flat() in {}..{}`", texts[0], texts[1]));
+        return notes;
+    }
+    return {};
 }
 
 std::optional<std::string> advice_on(std::string_view name) {
