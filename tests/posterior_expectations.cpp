@@ -214,6 +214,26 @@ TEST_CASE("expectations: paths and groups and a covariance") {
                             "v = W' * x[t]", "y[t] ~ normal(c * (level[t] + m * v), sigma)"),
                        tiny_table);
 }
+TEST_CASE("expectations: labels of columns that pick weights and decays and two entries at once") {
+    std::string const table =
+        "seq,t,x1,x2,y1,g,h\na,0,0.3,1.2,0.5,p,q\na,1,-0.7,0.4,,p,r\na,2,1.1,-0.5,0.8,p,q\nb,0,0.6,0.2,-0.4,q,r\nb,1,-1.3,0.9,0.7,q,r\n";
+    std::string const head =
+        "model labels\ndims { sequence seq; time t; feat; group }\ndata { x[seq, t, feat]; g[seq] in group; h[seq, t] in "
+        "group; y[seq, t] missing }\n";
+    std::string const tail = "table { seq = seq; t = order(t); feat = [x1, x2]; g = g; h = h; y = y1 }\n";
+    check_expectations(
+        head +
+            "param { W[group, feat] ~ normal(m, tau); m[feat] ~ normal(0.1, 0.7); s[group] ~ normal(0.3, 1); tau ~ "
+            "half_normal(1); sigma[group] ~ half_cauchy(1) }\nobserve { y ~ normal(W[g]' * x[t] * s[h] + s[h[t-1]], sigma[h]) }\n" +
+            tail,
+        table);
+    check_expectations(head +
+                           "param { a[group, t > 0] ~ normal(0.7, 0.3); w[group] ~ normal(0.2, 0.6); b[feat] ~ normal(0.5, 0.4); sigma ~ "
+                           "half_cauchy(1) }\nstate { u[t] = a[g] * u[t-1] + w[h] }\nobserve { y ~ normal(u * (b' * x[t]) + w[g] - w[h], "
+                           "sigma) }\n" +
+                           tail,
+                       table);
+}
 TEST_CASE("expectations: missing outputs that later means look back at") {
     check_expectations(
         "model lagged\ndims { sequence seq; time t; lag = 2 }\ndata { y[seq, t] missing }\nparam { alpha ~ normal(0, 1); beta[lag] ~ "
