@@ -28,21 +28,21 @@ std::string label_name(DrawColumn const& column);  ///< W_k[1,dose]
 
 /// Draws of one chain.
 struct Chain {
-    std::size_t number = 0;              ///< from 1; 0: its place among the chains
     std::vector<double> values;          ///< [draw, column], row-major
     std::vector<double> log_joint;       ///< [draw]
     std::vector<double> log_likelihood;  ///< [draw]
     double warmup_seconds = 0;
     double sampling_seconds = 0;
     bool is_interrupted = false;
-    bool is_dropped = false;                     ///< numerical trouble ended it: its draws count nowhere
-    std::vector<Incident> incidents = {};        ///< in the order in which each came up first
     std::string start;                           ///< how its first state was chosen, in words
     std::optional<ChainExchange> exchange = {};  ///< where replicas exchanged
     RungDraws rungs = {};                        ///< where they do for the evidence
     /// Of the variational backend: at the means of the factors, [column], and log density of the factors, [draw].
     std::vector<double> means = {};
     std::vector<double> log_factors = {};
+    std::size_t number = 0;                ///< from 1; 0: its place among the chains
+    bool is_dropped = false;               ///< numerical trouble ended it: its draws count nowhere
+    std::vector<Incident> incidents = {};  ///< in the order in which each came up first
 };
 
 /// Predictive summaries of every cell of the outputs, observation noise included, in the table's units.
