@@ -45,7 +45,8 @@ class BlockSampler {
 
   protected:
     /// Of a precision that is about to be factored.
-    void raise_diagonal(Eigen::Ref<Eigen::MatrixXd> precision) const {
+    template <class Precision>
+    void raise_diagonal(Precision&& precision) const {
         if (diagonal_factor_ != 1) precision.diagonal() *= diagonal_factor_;
     }
     void note_curvature(std::size_t entry, double precision) {
