@@ -28,6 +28,8 @@ bool are_told_apart(Model const& model, DimId dim) {
     }
     for (ScalePrior const& prior : model.scale_priors)
         if (names(prior.region, dim)) return true;
+    for (Symbol const& symbol : model.symbols)
+        if (symbol.label_dim == dim) return true;  // each row says which one it is
     for (Term const term : model.terms.postorder(roots)) {
         Node const& node = model.terms[term];
         if (node.op == Op::Literal && has_dim(model.literals[node.payload].dims, dim)) return true;
