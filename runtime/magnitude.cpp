@@ -17,7 +17,8 @@ bool is_polynomial(Code code) {
         case Code::Log:
         case Code::Sqrt:
         case Code::Abs:
-        case Code::Reciprocal: break;
+        case Code::Reciprocal:
+        case Code::Equal: break;
     }
     return false;
 }
