@@ -73,13 +73,6 @@ std::vector<double> numbers_of(std::vector<Prediction> const& predictions) {
     return numbers;
 }
 
-std::size_t block_named(Study const& study, std::string const& name) {
-    auto const& plan = study.problem.plan;
-    for (std::size_t b = 0; b < plan.blocks.size(); ++b)
-        if (plan.layout.variables[plan.blocks[b].variable].name == name) return b;
-    throw std::runtime_error("no block " + name);
-}
-
 }  // namespace
 
 TEST_CASE("recovery: a sweep done anew leaves every bit as it would have been, in every sampler") {
