@@ -85,7 +85,7 @@ class Regions {
         if (unnamed.size() != free.size()) {
             bool const has_none = std::none_of(dims_.begin(), dims_.end(), [&](DimId d) { return model_.dims[d].role == Role::Labelled; });
             if (dims_.empty()) return refuse(*unnamed.front(), fmt::format("`{}` is one number", target_.text), "and has no index");
-            if (auto const time = time_dim(); time && has_none && unnamed.size() == 1 && unnamed.front()->kind == ExprKind::Name)
+            if (auto const time = time_dim(); time && has_none && unnamed.size() == 1 && is_unknown(*unnamed.front()))
                 return refuse(*unnamed.front(), fmt::format("there is no dim `{}`", unnamed.front()->text),
                               fmt::format("the steps of `{}` are called `{}`", target_.text, model_.dims[*time].name));
             return refuse(*unnamed.front(), fmt::format("it is not clear which dim of `{}` this is", target_.text),
@@ -94,6 +94,8 @@ class Regions {
         for (std::size_t i = 0; i < unnamed.size(); ++i) slots[free[i]] = unnamed[i];
         return true;
     }
+
+    bool is_unknown(Expr const& index) const { return index.kind == ExprKind::Name && workspace_.find(index.text) == nullptr; }
 
     std::optional<DimId> time_dim() const {
         auto const it = std::find_if(dims_.begin(), dims_.end(), [&](DimId d) { return model_.dims[d].role == Role::Time; });
