@@ -105,7 +105,8 @@ std::optional<Diagnostic> note_of(Model const& model, std::vector<Symmetry> cons
     }
     for (Symmetry const& symmetry : symmetries) note.notes.push_back(equation(model, symmetry));
     note.notes.emplace_back(
-        "their priors hold them in place; judge by the means of the outputs, by their products, and by reports that are not marked unidentified");
+        "their priors hold them in place; judge by the means of the outputs, by their products, and by reports that are not marked "
+        "unidentified");
     return note;
 }
 

@@ -158,8 +158,7 @@ std::string ranking_text(Ranking const& ranking) {
         add_column("log_BF", [](ComparisonRow const& row, auto const&) { return two_decimals(row.bayes_factor.value); });
         add_column("error", [](ComparisonRow const& row, auto const&) { return two_decimals(row.bayes_factor.error); });
     }
-    if (ranking.rows.size() > 1)
-        add_column("weight", [](ComparisonRow const& row, auto const&) { return two_decimals(row.weight); });
+    if (ranking.rows.size() > 1) add_column("weight", [](ComparisonRow const& row, auto const&) { return two_decimals(row.weight); });
     text += text_table(lines, is_number) + '\n';
     for (std::string const& sentence : ranking.sentences) text += sentence + '\n';
     for (std::string const& line : ranking.advice) text += "next: " + line + '\n';

@@ -19,13 +19,6 @@ namespace {
 double phi(double z) { return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); }
 double Phi(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
-std::uint32_t variable_of(Study const& study, std::string const& name) {
-    auto const& variables = study.problem.plan.layout.variables;
-    for (std::uint32_t v = 0; v < variables.size(); ++v)
-        if (variables[v].name == name) return v;
-    throw std::runtime_error("no " + name);
-}
-
 /// y = b x + noise of sd 0.5.
 std::string line(std::string const& prior) {
     return "model line\ndims { sequence row }\ndata { x[row]; y[row] missing }\nparam { b ~ " + prior +
@@ -70,7 +63,7 @@ TEST_CASE("truncated: draws of a prior that nothing else is known of have its mo
     replica.start(0);
     for (auto const& [name, e] : expected) {
         CAPTURE(name);
-        std::uint32_t const v = variable_of(*study, name);
+        auto const v = variable_of(*study, name);
         std::size_t const absent = name == "a" ? 1 : 0;
         for (int way = 0; way < 3; ++way) {
             CAPTURE(way);
@@ -126,7 +119,7 @@ TEST_CASE("truncated: one free number has the posterior - and the ELBO the log e
         MeanField field(study->problem, expectations);
         field.start(start_of(*study, 0));
         field.pass();
-        std::uint32_t const v = variable_of(*study, "b");
+        auto const v = variable_of(*study, "b");
         CHECK(field.elbo() == doctest::Approx(evidence).epsilon(1e-11));
         CHECK(field.posterior().state.values[v][0] == doctest::Approx(mean + (phi(a) - phi(b)) / share / root).epsilon(1e-11));
         // log p(y, b) - log q(b) is the log evidence at every draw.
@@ -151,8 +144,8 @@ TEST_CASE("truncated: a mode beyond an end lies at the end - and the others answ
     Maximum const maximum = maximise(study->problem, {}, {});
     Ascent const& ascent = maximum.ascents[maximum.best];
     CHECK(ascent.ending == Ending::Still);
-    std::uint32_t const b = variable_of(*study, "b");
-    std::uint32_t const c = variable_of(*study, "c");
+    auto const b = variable_of(*study, "b");
+    auto const c = variable_of(*study, "c");
     CHECK(ascent.state.values[b][0] == 1);
     CHECK(std::isnan(ascent.sds[b][0]));
     CHECK(ascent.state.values[c][0] == doctest::Approx(4 * (1.2 - 0.9 + 1.3) / (12 + 0.25)).epsilon(1e-9));

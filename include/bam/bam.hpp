@@ -174,7 +174,7 @@ struct Progress {
     bool is_check = false;
     double rhat = std::numeric_limits<double>::quiet_NaN(), ess = std::numeric_limits<double>::quiet_NaN();
     std::optional<Incident> incident = std::nullopt;  ///< of `chain`, as it happens for the first time; there is no iteration then
-    ChainScores const* scores = nullptr;  ///< of FitOptions::score_reports, while the call lasts
+    ChainScores const* scores = nullptr;              ///< of FitOptions::score_reports, while the call lasts
 };
 /// Called from the threads of the chains, one at a time.
 using ProgressCallback = std::function<void(Progress const&)>;
