@@ -38,7 +38,7 @@ AscentPass Replica::ascend() {
     try {
         return ascend_all();
     } catch (NumericalTrouble const& trouble) {
-        look_behind(trouble.block);
+        look_behind(trouble.is_of_numbers ? trouble.block : std::nullopt);
         throw;
     }
 }

@@ -38,7 +38,7 @@ class Certifier {
         try {
             try_all();
         } catch (NumericalTrouble const& trouble) {
-            look_behind(problem_, replica_, trouble.block);
+            look_behind(problem_, replica_, trouble.is_of_numbers ? trouble.block : std::nullopt);
             throw;
         }
         return checks_.take();

@@ -50,9 +50,23 @@ void require_density(Problem const& problem) {
 
 /// What stands in a hole would be drawn given the outputs after it, which are to be predicted.
 void require_no_holes(Problem const& problem) {
+    std::map<std::size_t, std::size_t> last;  // by sequence: step of the last observed output
+    for (LeftOut const& cell : each_cell(problem)) {
+        std::size_t& step = last[cell.cells.front().sequence];
+        step = std::max(step, cell.step);
+    }
+    Grid const& grid = problem.bound.grid;
     for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
-        if (problem.augmented[k].empty()) continue;
+        std::vector<bool> const& drawn = problem.augmented[k];
+        if (drawn.empty()) continue;
         Variable const& output = problem.plan.layout.variables[problem.plan.lagged_outputs[k].variable];
+        std::size_t const size = drawn.size() / output.components;
+        bool is_before_an_output = false;
+        grid.for_each(size == grid.cells() ? Extent::Cell : output.extent, [&](std::size_t i, std::size_t s, std::size_t t) {
+            for (std::size_t c = 0; c < output.components; ++c)
+                if (drawn[c * size + i] && last.contains(s) && t < last.at(s)) is_before_an_output = true;
+        });
+        if (!is_before_an_output) continue;
         refuse(
             554,
             fmt::format("cells of `{}` are missing that later means look back at: what follows them cannot be scored as if it were unseen",

@@ -208,7 +208,7 @@ void Replica::sweep(std::uint64_t index) {
     try {
         draw_all(index);
     } catch (NumericalTrouble const& trouble) {
-        look_behind(trouble.block);
+        look_behind(trouble.is_of_numbers ? trouble.block : std::nullopt);
         throw;
     } catch (std::domain_error const&) {
         look_behind({});

@@ -207,7 +207,7 @@ TEST_CASE("compare: cells are the same in both but not what is left out together
     // One sequence of all rows; and rows that stand alone.
     Fit const one = Program::from_text(
                         "dims { time t }\ndata { y[t] missing }\nparam { mu ~ normal(1, 2) }\n"
-                        "observe { y[t] ~ normal(mu, 0.5) }\ntable { y = y }\n")
+                        "observe { y[t] ~ normal(mu, 0.5) }\ntable { t = order(y); y = y }\n")
                         .fit(table(), options());
     Fit const rows = Program::from_text(
                          "dims { sequence row }\ndata { y[row] missing }\nparam { mu ~ normal(1, 2) }\n"

@@ -68,8 +68,7 @@ TEST_CASE("program: a table is counted") {
           "  inputs    x[seq,t]\n"
           "  y         4 observed, 1 missing (seq `q`)\n"
           "  unknowns  1 in 1 block: b\n"
-          "            1 scale: sigma\n"
-          "            1 missing output\n");
+          "            1 scale: sigma\n");
     CHECK(prepared.samplers() ==
           "1\tgaussian-joint(1)\tb\n"
           "2\tinverse-gamma+mixture\tsigma\n"

@@ -164,8 +164,8 @@ TEST_CASE("thresholds: what they say and where they are wrong") {
     CHECK(refusal("rhat<1.01,es>400").find("did you mean `ess`?") != std::string::npos);
     CHECK(refusal("rhat<1.01,es>400").find("--until:1:11") != std::string::npos);
     CHECK(refusal("rhat").find("says nothing of how large") != std::string::npos);
-    CHECK(refusal("rhat<").find("needs a number above 0") != std::string::npos);
-    CHECK(refusal("rhat<x").find("needs a number above 0") != std::string::npos);
+    CHECK(refusal("rhat<").find("needs a number above 1") != std::string::npos);
+    CHECK(refusal("rhat<x").find("needs a number above 1") != std::string::npos);
     CHECK(refusal("ess>4K").find("needs a number above 0") != std::string::npos);
     CHECK(refusal("ess>-1").find("needs a number above 0") != std::string::npos);
     CHECK(refusal("").find("a condition is missing") != std::string::npos);
