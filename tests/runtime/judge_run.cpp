@@ -139,9 +139,10 @@ TEST_CASE("score: what stands in a hole would know of what comes after it") {
 
 TEST_CASE("score: a cell of which draws have no finite mean is in no interval and is said") {
     std::string const text =
-        "dims { sequence seq; time t }\ndata { x[seq, t]; y[seq, t] missing }\nparam { a[t > 0] ~ normal(1.2, 0.1); b ~ normal(0, 1) }\n"
-        "state { g[t] = a[t] * g[t-1] + 1e300 * x[t]; h[t] = a[t] * h[t-1] + 5e299 * x[t] }\n"
-        "observe { y[t] ~ normal(b * x[t] + g[t] - 2 * h[t], 1) }\ntable { seq = id; t = day; x = x; y = y }\n";
+        "dims { sequence seq; time t }\ndata { x[seq, t]; y[seq, t] missing }\nparam { a[t > 0] ~ normal(30, 1); d[t > 0] ~ normal(30, 1); "
+        "b ~ normal(0, 1) }\n"
+        "state { g[t] = a[t] * g[t-1] + x[t]; h[t] = d[t] * h[t-1] + x[t] }\n"
+        "observe { y[t] ~ normal(b * x[t] + g[t] - h[t], 1) }\ntable { seq = id; t = day; x = x; y = y }\n";
     Fit const fit = fit_of(text, {.text = "id,day,x,y\na,0,0,0.1\na,1,0,0.5\na,2,0,-0.2\n"});
     std::string rows = "id,day,x,y\n";
     for (int t = 0; t < 300; ++t) rows += fmt::format("b,{},{},{}\n", t, t == 0 ? 1 : 0, t % 2);
