@@ -241,10 +241,10 @@ void look_behind(Problem const& problem, Replica& replica, std::optional<std::si
     ExactFitWatch(problem, replica.factors()).look_behind(replica.factors(), magnitudes, block);
 }
 
-double allowed_violation(Replica& replica, double reference, double tolerance) {
+double allowed_violation(Replica& replica, double reference, double usual) {
     constexpr double nothing_left = 0.1;
     double const rounding = 2 * replica.cancellation() / (1 + std::abs(reference));
-    if (rounding <= nothing_left) return std::max(tolerance, rounding);
+    if (rounding <= nothing_left) return std::max(usual, rounding);
     Layout const& layout = replica.inputs().layout;
     auto const observation =
         std::find_if(layout.factors.begin(), layout.factors.end(), [](FactorLayout const& factor) { return factor.is_observation; });

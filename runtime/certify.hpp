@@ -20,7 +20,7 @@ void look_behind(Problem const& problem, Replica& replica, std::optional<std::si
 
 /// What an identity of the log joint at the replica's state may be off by, relative to 1 + |reference|: the tolerance, or what rounding
 /// makes of the numbers that cancel there (math.md, 13a. Rounding). Throws LostDigits where that is so much that nothing would be tried.
-double allowed_violation(Replica& replica, double reference, double tolerance);
+double allowed_violation(Replica& replica, double reference, double usual);
 
 /// For every Gaussian block, that its variational factor is its Gibbs conditional where all else is at points ("collapse"), and the
 /// posterior where it alone is free ("free"); and that no update of a climb lowers the ELBO, or raises it by something else than its
