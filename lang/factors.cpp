@@ -231,10 +231,14 @@ class Building {
         for (Expr const* operand : operands_of_spread(*distribution.scale)) {
             auto const value = distribution.spread == SpreadKind::Covariance ? covariance(*distribution.scale) : read_part(*operand);
             if (!value) return std::nullopt;
+            auto const learnt = learnt_in(*value);
             bool const is_twice =
-                std::any_of(parts.begin(), parts.end(), [&](SpreadPart const& part) { return part.value == *value && is_learnt(*value); });
+                learnt && std::any_of(parts.begin(), parts.end(), [&](SpreadPart const& part) { return learnt_in(part.value) == learnt; });
             if (is_twice) {
-                workspace_.error(130, operand->span, "a parameter stands twice in one spread", "its square has no conjugate prior");
+                workspace_.error(130, operand->span, "a parameter stands twice in one spread",
+                                 take_pick(model_.terms, *value)->members.empty()
+                                     ? "its square has no conjugate prior"
+                                     : "where both pick one entry it is a square, which has no conjugate prior");
                 return std::nullopt;
             }
             parts.push_back({distribution.spread, *value});
@@ -243,11 +247,14 @@ class Building {
         return parts;
     }
 
-    bool is_learnt(Term value) const {
+    /// The learnt parameter that a part of a spread is, or is picked from.
+    std::optional<SymbolId> learnt_in(Term value) const {
         auto const pick = take_pick(model_.terms, value);
-        if (!pick) return false;
+        if (!pick) return std::nullopt;
         Node const& node = model_.terms[pick->leaf];
-        return node.op == Op::Param && model_.symbols[static_cast<SymbolId>(node.payload)].kind == SymbolKind::Scale;
+        auto const symbol = static_cast<SymbolId>(node.payload);
+        bool const is_learnt = node.op == Op::Param && model_.symbols[symbol].kind == SymbolKind::Scale;
+        return is_learnt ? std::optional(symbol) : std::nullopt;
     }
 
     std::optional<Term> read_part(Expr const& expr) {
@@ -271,8 +278,15 @@ class Building {
         }
         auto const symbol = static_cast<SymbolId>(node.payload);
         if (!has_dims_of_target(symbol, pick, expr.span)) return std::nullopt;
-        for (Term const member : pick.members)
+        for (Term const member : pick.members) {
+            if (model_.terms[member].lag > 0) {
+                workspace_.error(
+                    130, expr.span, "a label of steps back picks a spread", "before the first step there is none",
+                    {"a spread goes by the label of its own step; what is known of the step before may be a column of the table"});
+                return std::nullopt;
+            }
             if (!stays_in_cell(member, expr.span, "spread")) return std::nullopt;
+        }
         Symbol const& scale = model_.symbols[symbol];
         if (scale.kind == SymbolKind::Fixed && !are_positive(model_.literals[*scale.literal], expr.span)) return std::nullopt;
         bool const is_refused = scale.kind == SymbolKind::Block;  // its prior does not fit: settle_kinds has said so

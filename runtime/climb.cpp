@@ -113,6 +113,7 @@ std::string to_json(Climb const& climb, std::string_view factors, std::string_vi
               {"converged", climb.ending == ClimbEnding::Converged},
               {"rounding", number(climb.rounding)},
               {"pareto_k", number(climb.pareto_k)},
+              {"exact", climb.pareto_k == -HUGE_VAL},
               {"pareto_k_threshold", number(highest_k(climb.draws))},
               {"draws", climb.draws},
               {"starts", numbers(climb.starts)},
@@ -136,7 +137,7 @@ std::optional<Climb> read_climb(std::string_view text, std::string_view run, std
         climb.trace = to_numbers(json.at("elbo_trace"));
         climb.sds = to_numbers(json.at("linear_response_sd"));
         climb.chosen = json.at("chosen").get<std::size_t>() - 1;
-        climb.pareto_k = to_number(json.at("pareto_k"));
+        climb.pareto_k = json.value("exact", false) ? -HUGE_VAL : to_number(json.at("pareto_k"));
         if (json.contains("rounding")) climb.rounding = to_number(json.at("rounding"));
         json.at("seconds").get_to(climb.seconds);
         json.at("draws").get_to(climb.draws);
@@ -168,6 +169,8 @@ Verdict judge(Climb const& climb) {
     bool const is_close = climb.pareto_k <= most;
     if (std::isnan(climb.pareto_k)) {
         verdict.sentences.emplace_back("Too few draws to tell how far the factors are from the posterior.");
+    } else if (climb.pareto_k == -HUGE_VAL) {
+        verdict.sentences.emplace_back("The factors are the posterior: their density is in proportion to it at every draw.");
     } else if (is_close) {
         verdict.sentences.push_back(
             fmt::format("The factors are close to the posterior: pareto k {:.2f}, below {:.2f}.", climb.pareto_k, most));

@@ -60,7 +60,8 @@ void say_evidence(Ranking& ranking) {
     for (ComparisonRow const& row : ranking.rows) {
         if (&row == best || std::isnan(row.bayes_factor.value)) continue;
         double const below = -row.bayes_factor.value;
-        std::string const by = fmt::format("The log evidence of {} is {:.1f} below that of {}", name(row), below, name(*best));
+        std::string const by =
+            fmt::format("The log evidence of {} is {:.1f} below that of {}", name(row), std::max(below, 0.0), name(*best));
         if (!(below > 2 * row.bayes_factor.error))
             ranking.sentences.push_back(
                 fmt::format("{}, with a Monte Carlo error of {:.1f}: the draws cannot tell which has more.", by, row.bayes_factor.error));

@@ -116,7 +116,7 @@ void refuse_degraded(RunConfig const& config, std::string const& name) {
 
 void summarize(Fit::Parts& parts) {
     FitOptions const& options = parts.config.options;
-    RunLength const length{options.num_warmup, options.num_samples, options.thin, !options.until.empty()};
+    RunLength const length{options.num_warmup, options.num_samples, options.thin, !options.until.empty(), parts.config.is_until_met};
     if (parts.climb) parts.climb->starts_at_mode = options.init == Init::Map;
     auto const judge_run = [&](Run const& run) {
         parts.rows = summarize(run);

@@ -64,7 +64,7 @@ void add_fit(CLI::App& app, Options& options) {
             parse_until(text);
             fit.until = text;
         });
-    add_value(app, "--max-draws", "N", "Of --until: iterations of each chain after warmup, at most",
+    add_value(app, "--max-draws", "N", "Of --until: draws of each chain that are kept, at most",
               [&](std::string const& flag, std::string const& text) {
                   fit.max_draws = to_number<std::size_t>(flag, text, 1, most_iterations);
                   options.has_max_draws = true;

@@ -53,6 +53,7 @@ std::size_t tail_size(std::size_t n, double efficiency) {
     return static_cast<std::size_t>(std::ceil(std::min(0.2 * size, 3 * std::sqrt(size / efficiency))));
 }
 
+constexpr double rounding = 1e-9;       ///< of a weight over the largest: log densities are sums of many numbers
 constexpr std::size_t fewest = 25;      ///< ratios
 constexpr std::size_t fewest_tail = 5;  ///< of them in the tail
 
@@ -61,7 +62,7 @@ struct Exceedances {
     double cutoff = 0;
     std::vector<double> values;
     /// The fit divides by the first quartile.
-    bool can_be_fitted() const { return quartile(values) > 0 && values.back() - values.front() >= 1e-14; }
+    bool can_be_fitted() const { return quartile(values) > 0 && values.back() - values.front() >= rounding; }
 };
 Exceedances exceedances_of(std::vector<double> const& sorted, std::size_t tail) {
     std::size_t const n = sorted.size();
@@ -91,9 +92,10 @@ double pareto_k(std::vector<double> ratios, double efficiency) {
     std::sort(ratios.begin(), ratios.end());
     Exceedances const exceedances = exceedances_of(ratios, tail);
     if (exceedances.can_be_fitted()) return fit_tail(exceedances.values).k;
-    // Where the whole tail has one weight the weights are bounded, and no few draws carry them: choices have such.
-    return exceedances.values.front() == exceedances.values.back() ? -std::numeric_limits<double>::infinity()
-                                                                   : std::numeric_limits<double>::infinity();
+    // Where the whole tail has one weight, but for rounding, the weights are bounded, and no few draws carry them: choices have such, and
+    // factors that are the posterior.
+    bool const is_level = exceedances.values.back() - exceedances.values.front() < rounding;
+    return is_level ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
 }
 
 double highest_k(std::size_t draws) { return std::min(1 - 1 / std::log10(static_cast<double>(std::max<std::size_t>(draws, 2))), 0.7); }

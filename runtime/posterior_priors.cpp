@@ -73,8 +73,8 @@ class Writer {
                          : ": not identified. Its draws wander where no output tells them apart (signs flip): their mean is of all"));
         }
         for (Group& group : groups) {
-            if (!can_be_quoted(group.sequence)) {
-                comment(fmt::format("{}: left out for a sequence whose label no text in quotes can hold", variable.name));
+            if (!can_be_quoted(group.sequence) || !labels_can_be_quoted(variable)) {
+                comment(fmt::format("{}: left out for a label that no text in quotes can hold", variable.name));
                 continue;
             }
             bool is_sound = true;
@@ -127,6 +127,14 @@ class Writer {
     bool is_of_table(std::uint16_t d) const {
         return std::any_of(layout_.variables.begin(), layout_.variables.end(),
                            [&](Variable const& variable) { return variable.label_dim == d; });
+    }
+
+    bool labels_can_be_quoted(Variable const& variable) const {
+        auto const dims = labelled_dims(variable);
+        return std::all_of(dims.begin(), dims.end(), [&](std::uint16_t d) {
+            auto const& labels = layout_.dims[d].labels;
+            return std::all_of(labels.begin(), labels.end(), can_be_quoted);
+        });
     }
 
     /// A label as an index names it: an index that is the name of a dim stands for all of its entries.

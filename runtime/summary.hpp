@@ -56,7 +56,8 @@ struct RunLength {
     std::size_t num_warmup = 0;
     std::size_t num_samples = 0;
     std::size_t thin = 1;
-    bool has_limit = false;  ///< it ended by conditions, or at --max-draws
+    bool has_limit = false;  ///< of --until: it ended by its conditions, or at --max-draws
+    bool is_met = false;     ///< by its conditions
 };
 
 struct Worst {

@@ -22,7 +22,6 @@ class SweepSampler : public BlockSampler {
   public:
     explicit SweepSampler(BlockContext const& context)
         : plan_(context.block.sweep),
-          block_variable_(context.block.variable),
           variable_(context.plan.layout.variables[context.block.variable]),
           grid_(context.inputs.bound.grid),
           factors_(context.factors),
@@ -308,7 +307,6 @@ class SweepSampler : public BlockSampler {
     }
 
     SweepPlan const& plan_;
-    std::uint32_t block_variable_;
     Variable const& variable_;
     Grid const& grid_;
     Factors const& factors_;

@@ -210,6 +210,8 @@ void Judge::advise() {
         say_next("replicas that exchange to the end, `--tempering`: the worse mode then has the weight that it has in the posterior");
     if (!v.stuck.empty()) say_next(fmt::format("look at the prior of {} and at the data that bear on it", first_few({v.stuck.front()})));
     if (has_climbing || has_modes || (v.rhat_count == 0 && v.ess_count == 0)) return;
+    if (length_.is_met)
+        return say_next(fmt::format("a stricter condition, such as `--until \"rhat<{},ess>{:.0f}\"`", highest_rhat, threshold_));
     std::size_t const samples = has_rhat_and_ess_ ? needed_samples() : 0;
     bool const has_mixed = v.rhat && v.rhat->value <= mixing_rhat;
     if (samples > 0 && has_mixed) return say_next(fmt::format("more draws, `{}`", samples_flag(samples)));

@@ -133,7 +133,7 @@ TEST_CASE("posterior as prior: what is over sequences and steps is named by its 
     std::string const text = Program::from_text(model).fit({.text = table}, options).as_priors("past").text;
     CHECK(text.find("level[shop = \"North 1\"] ~ normal(") != std::string::npos);
     CHECK(text.find("old\"") == std::string::npos);
-    CHECK(text.find("# level: left out for a sequence whose label no text in quotes can hold") != std::string::npos);
+    CHECK(text.find("# level: left out for a label that no text in quotes can hold") != std::string::npos);
     CHECK(text.find("a[t = 1] ~ normal(") != std::string::npos);
     CHECK(text.find("a[t = 2]") == std::string::npos);
     // Another table, of which only one sequence is known.
