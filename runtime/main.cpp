@@ -101,7 +101,8 @@ int run_explain(Options const& options) {
                 lines.push_back(text.substr(at, text.find('\n', at) - at));
             put(dump(lines));
         } else {
-            put(text.empty() ? "no product of parameters leaves the outputs as they are when its parts trade sizes, signs or places\n" : text);
+            put(text.empty() ? "no product of parameters leaves the outputs as they are when its parts trade sizes, signs or places\n"
+                             : text);
         }
         return 0;
     }
