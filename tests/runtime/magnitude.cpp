@@ -65,14 +65,6 @@ table {
 }
 )";
 
-std::uint32_t index_of(Study const& study, std::string const& name) {
-    auto const& variables = study.problem.plan.layout.variables;
-    for (std::uint32_t v = 0; v < variables.size(); ++v)
-        if (variables[v].name == name) return v;
-    FAIL("no variable ", name);
-    return 0;
-}
-
 std::size_t observation(Plan const& plan) {
     std::size_t f = 0;
     while (!plan.layout.factors[f].is_observation) ++f;
@@ -87,8 +79,8 @@ TEST_CASE("magnitude: terms of a mean add up without their signs") {
     Replica replica(problem, 1, 1, {});
     replica.start(0);
     State state = replica.state();
-    state.values[index_of(*study, "b")] = {10, -3};
-    state.values[index_of(*study, "sigma")] = {2};
+    state.values[bam::test::variable_of(*study, "b")] = {10, -3};
+    state.values[bam::test::variable_of(*study, "sigma")] = {2};
     replica.set_state(state);
     Magnitudes magnitudes(problem.plan, replica.inputs(), replica.factors());
     double sum = 0;
@@ -103,8 +95,8 @@ TEST_CASE("magnitude: of a recurrence, whose terms cancel over time") {
     Replica replica(problem, 1, 1, {});
     replica.start(0);
     State state = replica.state();
-    state.values[index_of(*study, "a")] = {0, -0.5, -0.5};
-    state.values[index_of(*study, "b")] = {2};
+    state.values[bam::test::variable_of(*study, "a")] = {0, -0.5, -0.5};
+    state.values[bam::test::variable_of(*study, "b")] = {2};
     replica.set_state(state);
     Magnitudes magnitudes(problem.plan, replica.inputs(), replica.factors());
     double const x[] = {2, -1, 3}, y[] = {1, -1, 0.5};
@@ -142,8 +134,8 @@ TEST_CASE("magnitude: what moves the log joint by rounding is below what is said
     Replica replica(study->problem, 1, 1, {});
     replica.start(0);
     State state = replica.state();
-    std::uint32_t const b = index_of(*study, "b");
-    std::uint32_t const sigma = index_of(*study, "sigma");
+    auto const b = static_cast<std::uint32_t>(bam::test::variable_of(*study, "b"));
+    auto const sigma = static_cast<std::uint32_t>(bam::test::variable_of(*study, "sigma"));
     state.values[b] = {-3e6 + 2, 3};
     state.values[sigma] = {1};
     replica.set_state(state);
