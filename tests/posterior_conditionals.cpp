@@ -51,6 +51,9 @@ TEST_CASE("conditionals: a vector of levels with a transition matrix that all se
 TEST_CASE("conditionals: a local linear trend that is read a step late") {
     for (std::size_t const cells : std::initializer_list<std::size_t>{512, 2}) check_study("trend", "one_series", cells);
 }
+TEST_CASE("conditionals: a path of level and speed with tails around labels") {
+    for (std::size_t const cells : std::initializer_list<std::size_t>{512, 1, 3}) check_study("smooth", "groups", cells);
+}
 TEST_CASE("conditionals: two outputs with gaps that look back at both") { check_study("two_gaps", "small"); }
 TEST_CASE("conditionals: attention with heavy tails in priors and outputs") {
     for (std::size_t const cells : std::initializer_list<std::size_t>{512, 3}) check_study("robust", "small", cells);

@@ -144,5 +144,6 @@ TEST_CASE("geweke: autoregression with gaps") { check_geweke("ar", "series"); }
 TEST_CASE("geweke: entries per step and per cell with noise per sequence") { check_geweke("steps", "small"); }
 TEST_CASE("geweke: a vector of levels with a transition matrix") { check_geweke("levels", "small"); }
 TEST_CASE("geweke: a local linear trend that is read a step late") { check_geweke("trend", "one_series"); }
+TEST_CASE("geweke: a path of level and speed with tails around labels") { check_geweke("smooth", "groups"); }
 TEST_CASE("geweke: two outputs with gaps that look back at both") { check_geweke("two_gaps", "small"); }
 TEST_CASE("geweke: selective decay per sequence") { check_geweke("selective", "small"); }
