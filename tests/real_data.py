@@ -44,7 +44,7 @@ def phase(sequence, step):
 STUDIES = {
     "theoph": Study("one_compartment", "conc", noise=phase, options=["--sweeps", "50"]),
     "orthodont": Study("straight", "distance", noise=lambda sequence, step: f"v.{sequence}", is_variance=True, options=["--sweeps", "30"]),
-    "chickweight": Study("smooth", "weight", is_log=True, options=["--sweeps", "30"]),
+    "chickweight": Study("smooth", "weight", is_log=True, options=["--sweeps", "20"]),
     "phenobarb": Study("one_compartment", "conc", options=["--sweeps", "40"]),
 }
 
