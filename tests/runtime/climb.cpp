@@ -17,7 +17,8 @@ Climb some_climb() {
     climb.seconds = 0.5;
     climb.pareto_k = 0.31;
     climb.draws = 1000;
-    climb.sds = {1.5, std::nan("")};
+    climb.response.sds = {1.5, std::nan("")};
+    climb.response.means = {std::nan(""), 2.5};
     return climb;
 }
 
@@ -73,7 +74,7 @@ TEST_CASE("climb: the verdict says how far the factors are from the posterior") 
     CHECK(judge(climb).is_converged);
     CHECK(judge(climb).advice.empty());
     climb.pareto_k = 1.2;
-    climb.sds.clear();
+    climb.response.sds.clear();
     CHECK(judge(climb).is_converged);
     CHECK(judge(climb).advice.size() == 2);
     climb.ending = ClimbEnding::PassLimit;
