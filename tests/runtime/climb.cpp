@@ -37,8 +37,11 @@ TEST_CASE("climb: vi.json reads back") {
     CHECK(read->ending == ClimbEnding::Converged);
     CHECK(read->pareto_k == 0.31);
     CHECK(read->draws == 1000);
-    CHECK(read->sds[0] == 1.5);
-    CHECK(std::isnan(read->sds[1]));
+    CHECK(read->response.sd(0) == 1.5);
+    CHECK(std::isnan(read->response.sd(1)));
+    CHECK(std::isnan(read->response.mean(0)));
+    CHECK(read->response.mean(1) == 2.5);
+    CHECK(std::isnan(read->response.mean(2)));
 }
 
 TEST_CASE("climb: a vi.json of another run, or that is none, is refused (BAM0539)") {
