@@ -3,11 +3,6 @@
 #include "block_sampler.hpp"
 
 namespace bam {
-namespace {
-
-constexpr double relative_tilt = 1e-3;  ///< shift aimed at, in sds
-
-}  // namespace
 
 TermPlan variable_term(Layout const& layout, std::uint32_t variable) {
     TermPlan term;

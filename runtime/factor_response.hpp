@@ -36,6 +36,7 @@ class FactorResponse {
 /// A variable as a term: its components are registers.
 TermPlan variable_term(Layout const& layout, std::uint32_t variable);
 
+inline constexpr double relative_tilt = 1e-3;  ///< shift of what is pushed, in sds
 inline constexpr double relative_move = 1e-5;  ///< of the factors, in sds, where something is differentiated along their moves
 
 }  // namespace bam

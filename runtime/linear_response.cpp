@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <list>
+#include <optional>
 
 #include "block_sampler.hpp"
 #include "factor_response.hpp"
@@ -17,7 +18,6 @@
 namespace bam {
 namespace {
 
-constexpr double relative_tilt = 1e-3;    ///< shift aimed at, in sds, where one update answers
 constexpr double least_linear = 0.5;      ///< share of the sd under the factors that is of first order
 constexpr Eigen::Index sd_draws = 200;    ///< for that sd
 constexpr std::size_t most_pushed = 500;  ///< means that are pushed for the surplus

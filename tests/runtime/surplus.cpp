@@ -85,6 +85,14 @@ table { row = row; y = y }
     CHECK(found.surplus()[0][0] == doctest::Approx(1).epsilon(1e-3));  // but for what the priors say, (sigma / 30)^2 / 20
 }
 
+TEST_CASE("surplus: of attention it is the number of its symmetries") {
+    std::filesystem::path const folder = std::filesystem::path(BAM_TEST_DIR) / "reference";
+    Found found(test::study_file(folder / "attention_small.bam", test::text_of(folder / "attention_small.csv")));
+    double const surplus = found.surplus()[0][0];  // W_k against W_q, 2 x 2, and a scale against W_v; priors hardly hold them
+    CHECK(surplus > 4.95);
+    CHECK(surplus < 5.005);
+}
+
 TEST_CASE("surplus: there is none where the factors are right") {
     SUBCASE("blocks that do not meet") {
         Found found(test::study(line, table_of(20, 0)));
