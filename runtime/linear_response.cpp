@@ -201,6 +201,8 @@ class Responses {
     /// E[g] once the surplus is taken out: d E[g] = - sum over scales of surplus * Cov(g, log sd), the covariances by linear response, of
     /// which `moved` has those with g. Where blocks are not Gaussian given the scales, of a scale and its own surplus above 0 only.
     double shifted_mean(Target const& target, double before, double variance, Posterior const& moved) const {
+        Layout const& layout = problem_.plan.layout;
+        if (target.kind == Kind::Scale && layout.variables[layout.scales[target.index].variable].is_local) return none;
         double shift = 0;
         if (is_gaussian_) {
             for (std::size_t s = 0; s < surplus_->size(); ++s)
@@ -212,7 +214,7 @@ class Responses {
             return none;
         }
         if (target.kind == Kind::Term) return before + shift;
-        double const power = power_of_sd(problem_.plan.layout.scales[target.index].spread);
+        double const power = power_of_sd(layout.scales[target.index].spread);
         return optimum_.scales[target.index][target.offset].mean * std::exp(power * shift);
     }
 
