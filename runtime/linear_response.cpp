@@ -47,10 +47,14 @@ bool is_linear(TermPlan const& term, Plan const& plan) {
     return report == plan.reports.end() || report->is_linear;
 }
 
-/// Whether all blocks together are Gaussian given the scales: then what factors leave out hangs on the scales alone.
-bool is_gaussian_given_scales(Problem const& problem, Posterior const& optimum) {
+/// Whether all blocks together are Gaussian given the scales, so that what factors leave out hangs on the scales alone, and none of them is
+/// a path: the spread of its steps may be 0, as far as the data go, and the first order is not to be relied on upwards.
+bool is_gaussian_without_paths(Problem const& problem, Posterior const& optimum) {
     auto const drawn = drawn_outputs(problem);
-    return !problem.plan.is_multilinear && std::none_of(drawn.begin(), drawn.end(), [](bool one) { return one; }) &&
+    auto const& blocks = problem.plan.blocks;
+    bool const has_paths =
+        std::any_of(blocks.begin(), blocks.end(), [](BlockPlan const& block) { return block.method == PlanMethod::Markov; });
+    return !problem.plan.is_multilinear && !has_paths && std::none_of(drawn.begin(), drawn.end(), [](bool one) { return one; }) &&
            std::all_of(optimum.truncated.begin(), optimum.truncated.end(), [](auto const& of_variable) { return of_variable.empty(); });
 }
 
@@ -199,7 +203,7 @@ class Responses {
     }
 
     /// E[g] once the surplus is taken out: d E[g] = - sum over scales of surplus * Cov(g, log sd), the covariances by linear response, of
-    /// which `moved` has those with g. Where blocks are not Gaussian given the scales, of a scale and its own surplus above 0 only.
+    /// which `moved` has those with g. Else of a scale, and its own surplus above 0, only.
     double shifted_mean(Target const& target, double before, double variance, Posterior const& moved) const {
         Layout const& layout = problem_.plan.layout;
         if (target.kind == Kind::Scale && layout.variables[layout.scales[target.index].variable].is_local) return none;
@@ -244,7 +248,7 @@ class Responses {
     ExpectationPlan const& expectations_;
     Posterior const& optimum_;
     Recorder const& recorder_;
-    bool is_gaussian_ = is_gaussian_given_scales(problem_, optimum_);
+    bool is_gaussian_ = is_gaussian_without_paths(problem_, optimum_);
     std::vector<void const*> keys_;
     std::list<TermPlan> terms_;
     std::vector<Target> targets_;

@@ -20,7 +20,8 @@ using ResponseProgress = std::function<void(std::size_t done, std::size_t total)
 /// near 0) far from linear in all of them together, where the response did not settle, or where it was stopped before.
 ///
 /// Means are those of the factors once the surplus is taken out (surplus.hpp): of all of these columns where the blocks together are
-/// Gaussian given the scales, else of scales only, and only downwards in their sd; never of local scales. None where no scale is learnt.
+/// Gaussian given the scales and none is a path, else of scales only, and only downwards in their sd; never of local scales. None where no
+/// scale is learnt.
 ///
 /// Each column takes a few passes of its own, and all of them together no more than there are numbers in the factors
 /// (factor_response.hpp). One thread.
