@@ -80,7 +80,8 @@ std::optional<Surplus> find_surplus(Problem const& problem, ExpectationPlan cons
         term_of[v] = terms.size();
         terms.push_back(&variables.emplace_back(variable_term(layout, v)));
     }
-    MeanField field(problem, expectations, true, terms);
+    // Moves along symmetries end where an iteration does: too coarse a number where just these directions are what is counted.
+    MeanField field(problem, expectations, false, terms);
     field.set_posterior(optimum);
     FactorResponse response(field, optimum, false);
     FactorCoordinates const& coordinates = response.coordinates();
