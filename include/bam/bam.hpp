@@ -186,7 +186,7 @@ struct Quantity {
     std::string name;  ///< "sigma", "W_k[1,dose]"
     double mean = 0, median = 0, sd = 0, mad = 0, q5 = 0, q95 = 0;
     double rhat = 0, ess_bulk = 0, ess_tail = 0, mcse_mean = 0, mcse_sd = 0;
-    bool is_identified = true;                                             ///< false for weights that only priors tell from others
+    bool is_identified = true;                                               ///< false for weights that only priors tell from others
     double linear_response_mean = std::numeric_limits<double>::quiet_NaN();  ///< of FitOptions::linear_response, where there is one
     double linear_response_sd = std::numeric_limits<double>::quiet_NaN();    ///< likewise
     bool is_judged = true;  ///< by the verdict: identified, and not the same in all draws, or in all but a few
