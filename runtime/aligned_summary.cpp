@@ -41,7 +41,7 @@ AlignedSummary aligned_summary(Fit::Parts const& parts) {
 
 std::string raw_table(Fit::Parts const& parts) {
     AlignedSummary const summary = aligned_summary(parts);
-    std::string text = summary_table(summary.rows, true, parts.climb ? parts.climb->sds : std::vector<double>{});
+    std::string text = summary_table(summary.rows, true, parts.climb ? parts.climb->response : LinearResponse{});
     for (std::string const& sentence : summary.sentences)
         text += (&sentence == summary.sentences.data() ? "\naligned: " : "  ") + sentence + '\n';
     return text;

@@ -119,7 +119,8 @@ std::string to_json(Climb const& climb, std::string_view factors, std::string_vi
               {"starts", numbers(climb.starts)},
               {"chosen", climb.chosen + 1},
               {"elbo_trace", numbers(climb.trace)},
-              {"linear_response_sd", numbers(climb.sds)},
+              {"linear_response_sd", numbers(climb.response.sds)},
+              {"linear_response_mean", numbers(climb.response.means)},
               {"factors", Json::parse(factors)}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
@@ -135,7 +136,8 @@ std::optional<Climb> read_climb(std::string_view text, std::string_view run, std
         Climb climb;
         climb.starts = to_numbers(json.at("starts"));
         climb.trace = to_numbers(json.at("elbo_trace"));
-        climb.sds = to_numbers(json.at("linear_response_sd"));
+        climb.response.sds = to_numbers(json.at("linear_response_sd"));
+        if (json.contains("linear_response_mean")) climb.response.means = to_numbers(json.at("linear_response_mean"));
         climb.chosen = json.at("chosen").get<std::size_t>() - 1;
         climb.pareto_k = json.value("exact", false) ? -HUGE_VAL : to_number(json.at("pareto_k"));
         if (json.contains("rounding")) climb.rounding = to_number(json.at("rounding"));
@@ -177,7 +179,7 @@ Verdict judge(Climb const& climb) {
     } else {
         verdict.sentences.push_back(fmt::format(
             "The factors are far from the posterior: pareto k {:.2f}, above {:.2f}. They hold blocks independent, so sds are off{}.",
-            climb.pareto_k, most, climb.sds.empty() ? "" : "; LR_sd repairs them to first order"));
+            climb.pareto_k, most, climb.response.sds.empty() ? "" : "; LR_sd repairs them to first order"));
     }
     if (!verdict.is_converged && climb.ending == ClimbEnding::PassLimit)
         verdict.advice.push_back(fmt::format("more passes, `--max-passes {}`", 10 * climb.trace.size()));
@@ -188,7 +190,7 @@ Verdict judge(Climb const& climb) {
                                     " about 0, such as `year - 2000` in the table section: blocks that lean on one another climb by small "
                                     "steps");
     if (!is_close && !std::isnan(climb.pareto_k)) {
-        if (climb.sds.empty() && verdict.is_converged)
+        if (climb.response.sds.empty() && verdict.is_converged)
             verdict.advice.emplace_back("`--linear-response` for sds that know of the other blocks");
         verdict.advice.emplace_back("`--backend gibbs` for what counts");
     }

@@ -1,10 +1,22 @@
 #include "factor_coordinates.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "spread.hpp"
 
 namespace bam {
+namespace {
+
+/// One step back on the same path; of a first step itself.
+std::size_t index_before(Variable const& variable, Grid const& grid, std::size_t index) {
+    if (variable.extent == Extent::Time) return index > variable.first_step ? index - 1 : index;
+    auto const next = std::upper_bound(grid.offsets.begin(), grid.offsets.end(), index);
+    auto const step = static_cast<std::size_t>(next - grid.offsets.begin()) - 1;
+    return step > variable.first_step ? grid.cell(index - grid.offsets[step], step - 1) : index;
+}
+
+}  // namespace
 
 template <class P>
 auto& FactorCoordinates::number(P& posterior, Place const& place) {
@@ -18,12 +30,13 @@ auto& FactorCoordinates::number(P& posterior, Place const& place) {
     return posterior.scales[place.array][place.index].log_precision;
 }
 
-FactorCoordinates::FactorCoordinates(Problem const& problem, Posterior const& optimum) : problem_(problem), optimum_(optimum) {
+FactorCoordinates::FactorCoordinates(Problem const& problem, Posterior const& optimum, bool with_scales)
+    : problem_(problem), optimum_(optimum) {
     for (std::size_t v = 0; v < optimum.covariances.size(); ++v) {
         bool const is_random = optimum.covariances[v].is_random() && !problem.plan.layout.variables[v].learnt_from;
         if (is_random) add_gaussian(v, optimum.covariances[v]);
     }
-    for (std::size_t s = 0; s < optimum.scales.size(); ++s) {
+    for (std::size_t s = 0; with_scales && s < optimum.scales.size(); ++s) {
         for (std::size_t e = 0; e < optimum.scales[s].size(); ++e) {
             ScaleFactor const& factor = optimum.scales[s][e];
             add(Of::Precision, s, e, 2 * factor.sd_of_log * factor.precision);
@@ -72,6 +85,41 @@ Posterior FactorCoordinates::at(Eigen::VectorXd const& distance) const {
             from_variance(scale.spread, 1 / posterior.scales[place.array][place.index].precision);
     }
     return posterior;
+}
+
+std::vector<FactorCoordinates::Mean> FactorCoordinates::means() const {
+    std::vector<Mean> means;
+    for (std::size_t k = 0; k < places_.size(); ++k) {
+        Place const& place = places_[k];
+        if (place.of == Of::Mean) means.push_back({static_cast<Eigen::Index>(k), place.array, place.index, place.unit});
+    }
+    return means;
+}
+
+Eigen::VectorXd FactorCoordinates::covariances_with(Mean const& mean) const {
+    Covariances const& c = optimum_.covariances[mean.variable];
+    Variable const& variable = problem_.plan.layout.variables[mean.variable];
+    Grid const& grid = problem_.bound.grid;
+    std::size_t const i = mean.entry / c.size;
+    std::size_t const here = mean.entry % c.size;
+    std::size_t const before = c.earlier.empty() ? here : index_before(variable, grid, here);
+    Eigen::VectorXd result = Eigen::VectorXd::Zero(size());
+    for (Eigen::Index k = 0; k < size(); ++k) {
+        Place const& place = places_[static_cast<std::size_t>(k)];
+        if (place.of != Of::Mean || place.array != mean.variable) continue;
+        std::size_t const j = place.index / c.size;
+        std::size_t const there = place.index % c.size;
+        double covariance = 0;
+        if (there == here && c.pair[i * c.components + j] != Covariances::none) {
+            covariance = c.at(i, j)[here];
+        } else if (there != here && !c.earlier.empty()) {
+            if (there == before && c.earlier[i * c.components + j] != Covariances::none) covariance = c.before_at(i, j)[here];
+            if (index_before(variable, grid, there) == here && c.earlier[j * c.components + i] != Covariances::none)
+                covariance = c.before_at(j, i)[there];
+        }
+        result(k) = covariance / place.unit;
+    }
+    return result;
 }
 
 }  // namespace bam

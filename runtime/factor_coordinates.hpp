@@ -13,12 +13,23 @@ namespace bam {
 /// covariances of the Gaussian factors, E[precision] and E[log precision] of the scales. Numbers that are learnt have none.
 class FactorCoordinates {
   public:
-    /// Both must outlive it.
-    FactorCoordinates(Problem const& problem, Posterior const& optimum);
+    /// Both must outlive it. Without scales they are held as they are.
+    FactorCoordinates(Problem const& problem, Posterior const& optimum, bool with_scales = true);
 
     Eigen::Index size() const { return static_cast<Eigen::Index>(places_.size()); }
     Eigen::VectorXd distance(Posterior const& posterior) const;
     Posterior at(Eigen::VectorXd const& distance) const;
+
+    /// The mean of one entry of a Gaussian factor.
+    struct Mean {
+        Eigen::Index coordinate = 0;
+        std::size_t variable = 0;
+        std::size_t entry = 0;  ///< [component][extent]
+        double sd = 0;
+    };
+    std::vector<Mean> means() const;
+    /// Covariances under the factors of all means with one, as a distance; along a path of those of its own and the neighbouring steps.
+    Eigen::VectorXd covariances_with(Mean const& mean) const;
 
   private:
     enum class Of : std::uint8_t { Mean, Same, Before, Precision, LogPrecision };

@@ -7,7 +7,6 @@
 
 namespace bam {
 
-/// Numbers of a term at the means, [component][extent of its domain].
 std::vector<double> MeanField::values_of(TermPlan const& term) const {
     Grid const& grid = problem_.bound.grid;
     Extent const extent = term.pass.domain;

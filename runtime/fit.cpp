@@ -138,7 +138,10 @@ void summarize(Fit::Parts& parts) {
     for (SummaryRow const& row : parts.rows) {
         auto const k = static_cast<std::size_t>(&row - parts.rows.data());
         parts.quantities.push_back(to_quantity(row));
-        if (parts.climb && k < parts.climb->sds.size()) parts.quantities.back().linear_response_sd = parts.climb->sds[k];
+        if (parts.climb) {
+            parts.quantities.back().linear_response_mean = parts.climb->response.mean(k);
+            parts.quantities.back().linear_response_sd = parts.climb->response.sd(k);
+        }
         parts.by_name.try_emplace(parts.quantities.back().name, parts.quantities.size() - 1);
     }
 }
@@ -212,12 +215,12 @@ std::vector<std::string> const& Fit::notes() const { return parts_->run.notes; }
 std::string Fit::table(bool raw) const {
     if (parts_->mode) return mode_table(parts_->rows, *parts_->mode, raw);
     if (raw) return raw_table(*parts_);
-    return summary_table(parts_->rows, raw, parts_->climb ? parts_->climb->sds : std::vector<double>{});
+    return summary_table(parts_->rows, raw, parts_->climb ? parts_->climb->response : LinearResponse{});
 }
 std::string Fit::verdict() const { return to_text(parts_->verdict); }
 std::string Fit::json() const {
     if (parts_->mode) return mode_json(parts_->rows, *parts_->mode, parts_->verdict);
-    return with_aligned(*parts_, summary_json(parts_->rows, parts_->verdict, parts_->climb ? parts_->climb->sds : std::vector<double>{},
+    return with_aligned(*parts_, summary_json(parts_->rows, parts_->verdict, parts_->climb ? parts_->climb->response : LinearResponse{},
                                               parts_->run.exchange));
 }
 

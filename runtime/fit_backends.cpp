@@ -198,11 +198,12 @@ void run_variational(Fit::Parts& parts, Prepared::Parts const& prepared, FitOpti
                 progress(now);
             };
         if (options.linear_response && climbed.ending == ClimbEnding::Converged)
-            climbed.sds = linear_response(problem, expectations, field.posterior(), recorder, show_response, stop);
+            climbed.response = linear_response(problem, expectations, field.posterior(), recorder, show_response, stop);
         if (options.linear_response && climbed.ending != ClimbEnding::Converged)
-            draws.run.notes.emplace_back("linear response needs an optimum: LR_sd is left out");
+            draws.run.notes.emplace_back("linear response needs an optimum: LR_mean and LR_sd are left out");
         if (stop.stop_requested() && climbed.ending == ClimbEnding::Converged)
             draws.run.notes.emplace_back("interrupted: LR_sd is there for some quantities only");
+        if (!climbed.response.without_means.empty()) draws.run.notes.push_back(climbed.response.without_means);
         climbed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         parts.factors = factors_json(field, recorder);
         parts.run = std::move(draws.run);

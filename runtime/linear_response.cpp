@@ -1,34 +1,27 @@
 #include "linear_response.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <list>
+#include <optional>
 
 #include "block_sampler.hpp"
-#include "factor_coordinates.hpp"
+#include "factor_response.hpp"
 #include "posterior_sampler.hpp"
-#include "recycling_solver.hpp"
+#include "spread.hpp"
+#include "surplus.hpp"
 
 namespace bam {
 namespace {
 
-constexpr double relative_tilt = 1e-3;  ///< shift aimed at, in sds
-constexpr double relative_move = 1e-5;  ///< of the factors, in sds, where a pass is differentiated
-constexpr double least_linear = 0.5;    ///< share of the sd under the factors that is of first order
-constexpr Eigen::Index sd_draws = 200;  ///< for that sd
-
-/// A variable as a term: its components are registers.
-TermPlan variable_term(Layout const& layout, std::uint32_t variable) {
-    TermPlan term;
-    term.pass.domain = layout.variables[variable].extent;
-    for (std::uint32_t c = 0; c < layout.variables[variable].components; ++c) {
-        term.registers.push_back(c);
-        term.pass.registers.push_back({layout.variables[variable].extent, From::Variable, variable, c, 0, 0});
-    }
-    return term;
-}
+constexpr double least_linear = 0.5;      ///< share of the sd under the factors that is of first order
+constexpr Eigen::Index sd_draws = 200;    ///< for that sd
+constexpr std::size_t most_pushed = 500;  ///< means that are pushed for the surplus
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 /// Sds of the recorder's columns under the factors, to the precision of a few draws.
 Eigen::ArrayXd sds_of_draws(MeanField const& field) {
@@ -54,10 +47,26 @@ bool is_linear(TermPlan const& term, Plan const& plan) {
     return report == plan.reports.end() || report->is_linear;
 }
 
+/// Whether all blocks together are Gaussian given the scales, so that what factors leave out hangs on the scales alone, and none of them is
+/// a path: the spread of its steps may be 0, as far as the data go, and the first order is not to be relied on upwards.
+bool is_gaussian_without_paths(Problem const& problem, Posterior const& optimum) {
+    auto const drawn = drawn_outputs(problem);
+    auto const& blocks = problem.plan.blocks;
+    bool const has_paths =
+        std::any_of(blocks.begin(), blocks.end(), [](BlockPlan const& block) { return block.method == PlanMethod::Markov; });
+    return !problem.plan.is_multilinear && !has_paths && std::none_of(drawn.begin(), drawn.end(), [](bool one) { return one; }) &&
+           std::all_of(optimum.truncated.begin(), optimum.truncated.end(), [](auto const& of_variable) { return of_variable.empty(); });
+}
+
+bool learns_scales(Layout const& layout) {
+    return std::any_of(layout.scales.begin(), layout.scales.end(),
+                       [&](ScaleLayout const& scale) { return !layout.variables[scale.variable].learnt_from; });
+}
+
 class Responses {
   public:
     Responses(Problem const& problem, ExpectationPlan const& expectations, Posterior const& optimum, Recorder const& recorder)
-        : problem_(problem), expectations_(expectations), optimum_(optimum), recorder_(recorder), coordinates_(problem, optimum) {
+        : problem_(problem), expectations_(expectations), optimum_(optimum), recorder_(recorder) {
         Layout const& layout = problem.plan.layout;
         for (std::size_t k = 0; k < recorder.columns().size(); ++k) targets_.push_back(target(k, layout));
         MeanField field(problem, expectations);
@@ -65,20 +74,23 @@ class Responses {
         sds_ = sds_of_draws(field);
     }
 
-    std::size_t size() const { return targets_.size(); }
-
-    void run(std::vector<double>& out, ResponseProgress const& progress, std::stop_token const& stop) const {
+    LinearResponse run(ResponseProgress const& progress, std::stop_token const& stop) {
+        LinearResponse result;
+        result.sds.assign(targets_.size(), none);
+        find_surplus(result, progress, stop);
+        if (surplus_) result.means.assign(targets_.size(), none);
         std::vector<TermPlan const*> terms;
         for (TermPlan const& term : terms_) terms.push_back(&term);
         MeanField field(problem_, expectations_, true, terms);
         field.set_posterior(optimum_);
-        pass(field);
-        Eigen::VectorXd const settled_at = coordinates_.distance(field.posterior());
-        RecyclingSolver solver;
+        FactorResponse response(field, optimum_, true);
         for (std::size_t k = 0; k < targets_.size() && !stop.stop_requested(); ++k) {
-            out[k] = response(field, solver, settled_at, targets_[k], sds_[static_cast<Eigen::Index>(k)]);
-            if (progress) progress(k + 1, targets_.size());
+            Told const told = tell(field, response, targets_[k], sds_[static_cast<Eigen::Index>(k)]);
+            result.sds[k] = told.sd;
+            if (surplus_) result.means[k] = told.mean;
+            if (progress) progress(pushes_ + k + 1, pushes_ + targets_.size());
         }
+        return result;
     }
 
   private:
@@ -88,6 +100,26 @@ class Responses {
         std::size_t index = 0;  ///< of terms_, or of the layout's scales
         std::size_t offset = 0;
     };
+    struct Told {
+        double sd = none;
+        double mean = none;
+    };
+
+    void find_surplus(LinearResponse& result, ResponseProgress const& progress, std::stop_token const& stop) {
+        if (!learns_scales(problem_.plan.layout)) return;
+        std::size_t const means = means_to_push(problem_, optimum_);
+        if (means > most_pushed) {
+            result.without_means = fmt::format("LR_mean is left out: the factors have {} means, more than {}", means, most_pushed);
+            return;
+        }
+        pushes_ = means;
+        std::size_t done = 0;
+        auto const pushed = [&] {
+            if (progress) progress(++done, pushes_ + targets_.size());
+        };
+        surplus_ = bam::find_surplus(problem_, expectations_, optimum_, pushed, stop);
+        if (!surplus_ && !stop.stop_requested()) result.without_means = "LR_mean is left out: a response did not settle";
+    }
 
     Target target(std::size_t column, Layout const& layout) {
         if (!recorder_.columns()[column].is_identified) return {};
@@ -138,70 +170,56 @@ class Responses {
         }
     }
 
-    /// One pass of the climb, given the numbers that were learnt.
-    static void pass(MeanField& field) {
-        for (std::size_t f = 0; f < field.factors(); ++f) {
-            if (!field.is_number(f)) field.update(f);
-        }
-        field.move_orbits();
-    }
-
-    /// Where a pass leads from a point near the optimum.
-    Eigen::VectorXd after_pass(MeanField& field, Eigen::VectorXd const& from) const {
-        field.set_posterior(coordinates_.at(from));
-        pass(field);
-        return coordinates_.distance(field.posterior());
-    }
-
-    /// Where a pass leads from the optimum, by ε.
-    Eigen::VectorXd push(MeanField& field, Target const& target, double epsilon) const {
-        Eigen::VectorXd const origin = Eigen::VectorXd::Zero(coordinates_.size());
-        tilt(field, target, epsilon);
-        Eigen::VectorXd const up = after_pass(field, origin);
-        tilt(field, target, -epsilon);
-        Eigen::VectorXd const down = after_pass(field, origin);
-        tilt(field, target, 0);
-        return (up - down) / (2 * epsilon);
-    }
-
     /// d E[g] as the factors move.
-    double slope_along(MeanField& field, Target const& target, Eigen::VectorXd const& direction) const {
+    double slope_along(MeanField& field, FactorCoordinates const& coordinates, Target const& target,
+                       Eigen::VectorXd const& direction) const {
         double const length = direction.norm();
         if (length == 0) return 0;
         double const step = relative_move / length;
-        field.set_posterior(coordinates_.at(step * direction));
+        field.set_posterior(coordinates.at(step * direction));
         double const up = mean(field, target);
-        field.set_posterior(coordinates_.at(-step * direction));
+        field.set_posterior(coordinates.at(-step * direction));
         return (up - mean(field, target)) / (2 * step);
     }
 
-    /// Sd of g, whose sd under the factors is `own`.
-    double response(MeanField& field, RecyclingSolver& solver, Eigen::VectorXd const& settled_at, Target const& target, double own) const {
-        constexpr double none = std::numeric_limits<double>::quiet_NaN();
-        if (target.kind == Kind::None) return none;
+    /// Of g, whose sd under the factors is `own`.
+    Told tell(MeanField& field, FactorResponse& response, Target const& target, double own) const {
+        if (target.kind == Kind::None) return {};
         field.set_posterior(optimum_);
         double const before = mean(field, target);
         double const sd = factor_sd(field, target, before, own);
-        if (sd == 0 && own == 0) return 0;
-        if (!(sd > 0)) return none;
+        if (sd == 0 && own == 0) return {0, none};
+        if (!(sd > 0)) return {};
         // A product of factors that are all near 0 hardly moves with any one of them: what it varies by is of second order.
-        if (target.kind == Kind::Term && !(sd > least_linear * own)) return none;
-        double variance = 0;
-        try {
-            // The optimum x of the tilted density is where a pass P leads to itself: dx = dP/dx dx + dP/dε.
-            auto const apply = [&](Eigen::VectorXd const& v) -> Eigen::VectorXd {
-                return v - (after_pass(field, relative_move * v) - settled_at) / relative_move;
-            };
-            auto const moved = solver.solve(push(field, target, relative_tilt / sd), apply);
-            if (!moved) return none;
-            variance = slope_along(field, target, *moved);
-        } catch (NumericalTrouble const&) {  // a tilted density need not have an integral
-            tilt(field, target, 0);
+        if (target.kind == Kind::Term && !(sd > least_linear * own)) return {};
+        auto const moved = response.to([&](double epsilon) { tilt(field, target, epsilon); }, sd);
+        if (!moved) return {};
+        double const variance = slope_along(field, response.coordinates(), target, *moved);
+        if (!(variance > 0)) return {};
+        double const lr_sd = target.kind == Kind::Scale ? std::sqrt(variance) * slope(target) : std::sqrt(variance);
+        if (!std::isfinite(lr_sd)) return {};
+        double const shifted = surplus_ ? shifted_mean(target, before, variance, response.coordinates().at(*moved)) : none;
+        return {lr_sd, std::isfinite(shifted) ? shifted : none};
+    }
+
+    /// E[g] once the surplus is taken out: d E[g] = - sum over scales of surplus * Cov(g, log sd), the covariances by linear response, of
+    /// which `moved` has those with g. Else of a scale, and its own surplus above 0, only.
+    double shifted_mean(Target const& target, double before, double variance, Posterior const& moved) const {
+        Layout const& layout = problem_.plan.layout;
+        if (target.kind == Kind::Scale && layout.variables[layout.scales[target.index].variable].is_local) return none;
+        double shift = 0;
+        if (is_gaussian_) {
+            for (std::size_t s = 0; s < surplus_->size(); ++s)
+                for (std::size_t e = 0; e < (*surplus_)[s].size(); ++e)
+                    shift += 0.5 * (*surplus_)[s][e] * (moved.scales[s][e].log_precision - optimum_.scales[s][e].log_precision);
+        } else if (target.kind == Kind::Scale) {
+            shift = -std::max(0.0, (*surplus_)[target.index][target.offset]) * variance;
+        } else {
             return none;
         }
-        if (!(variance > 0)) return none;
-        double const response = target.kind == Kind::Scale ? std::sqrt(variance) * slope(target) : std::sqrt(variance);
-        return std::isfinite(response) ? response : none;
+        if (target.kind == Kind::Term) return before + shift;
+        double const power = power_of_sd(layout.scales[target.index].spread);
+        return optimum_.scales[target.index][target.offset].mean * std::exp(power * shift);
     }
 
     /// An sd to measure tilts by: of the sum of the variances that the factors bring alone, the response of E[g] to one update of each.
@@ -230,21 +248,20 @@ class Responses {
     ExpectationPlan const& expectations_;
     Posterior const& optimum_;
     Recorder const& recorder_;
-    FactorCoordinates coordinates_;
+    bool is_gaussian_ = is_gaussian_without_paths(problem_, optimum_);
     std::vector<void const*> keys_;
     std::list<TermPlan> terms_;
     std::vector<Target> targets_;
     Eigen::ArrayXd sds_;  ///< of the columns under the factors
+    std::size_t pushes_ = 0;
+    std::optional<Surplus> surplus_;
 };
 
 }  // namespace
 
-std::vector<double> linear_response(Problem const& problem, ExpectationPlan const& expectations, Posterior const& optimum,
-                                    Recorder const& recorder, ResponseProgress const& progress, std::stop_token const& stop) {
-    Responses const responses(problem, expectations, optimum, recorder);
-    std::vector<double> result(responses.size(), std::numeric_limits<double>::quiet_NaN());
-    responses.run(result, progress, stop);
-    return result;
+LinearResponse linear_response(Problem const& problem, ExpectationPlan const& expectations, Posterior const& optimum,
+                               Recorder const& recorder, ResponseProgress const& progress, std::stop_token const& stop) {
+    return Responses(problem, expectations, optimum, recorder).run(progress, stop);
 }
 
 }  // namespace bam

@@ -97,7 +97,8 @@ void add_fit(CLI::App& app, Options& options) {
               [&](std::string const& flag, std::string const& text) { fit.tolerance = to_number<double>(flag, text, 0, 1); })
         ->default_str("1e-9");
     app.add_flag("--learn-hyper", options.compile.learn_hyper, "Of vi: learn the numbers marked learn(), which are held otherwise");
-    app.add_flag("--linear-response", fit.linear_response, "Of vi: sds that know of the other factors, for what is identified");
+    app.add_flag("--linear-response", fit.linear_response,
+                 "Of vi: sds that know of the other factors, for what is identified; means of scales, too");
     app.add_flag("--rows", fit.by_rows, "Of gibbs and map: Gaussian blocks a row at a time");
     app.add_flag("!--no-orbit", fit.by_orbits, "Make no moves along what the likelihood cannot see");
     add_value(app, "--refresh", "N",

@@ -46,6 +46,8 @@ class MeanField {
     double move_orbits();
     std::size_t factors() const { return updates_.size() + problem_.plan.layout.scales.size() + outputs_.size(); }
     std::string name(std::size_t factor) const;
+    /// A scale of the layout.
+    bool is_scale(std::size_t factor) const { return factor >= updates_.size() && factor - updates_.size() < posterior_.scales.size(); }
     /// Learnt as numbers, without a spread.
     bool is_number(std::size_t factor) const;
     /// FactorUpdate::update_at_points of a block of the plan.
@@ -58,6 +60,8 @@ class MeanField {
 
     /// Variances of a factor's means under the posterior, [component][extent of its target]; of an observation.
     std::vector<double> variance_of_mean(std::size_t factor) const;
+    /// Numbers of a term at the means, [component][extent of its domain].
+    std::vector<double> values_of(TermPlan const& term) const;
     /// Means and variances of new outputs in every cell, noise included.
     PredictiveMoments predictive_moments() const;
 
@@ -93,7 +97,6 @@ class MeanField {
     double completed_squares(std::size_t scale) const;
     /// E[1 / precision] of a new output in a cell.
     double noise_variance(std::size_t factor, std::size_t component, std::size_t sequence, std::size_t step) const;
-    std::vector<double> values_of(TermPlan const& term) const;
     void set_scale(std::size_t scale, std::size_t entry, ScaleFactor const& factor);
 
     Problem const& problem_;

@@ -195,7 +195,7 @@ Report write_run(Fit::Parts const& parts, fs::path const& folder, bool force) {
         } else if (parts.climb) {
             write_file(folder / climb_name, to_json(*parts.climb, parts.factors, parts.config.run_hash()));
             written.insert(climb_name);
-            write_summary_csv(folder / "summary.csv", parts.rows, parts.climb->sds);
+            write_summary_csv(folder / "summary.csv", parts.rows, parts.climb->response);
         } else {
             write_summary_csv(folder / "summary.csv", parts.rows, {}, mark);
         }

@@ -9,6 +9,7 @@
 
 #include "convergence.hpp"
 #include "draws.hpp"
+#include "responses.hpp"
 
 namespace bam {
 
@@ -48,8 +49,8 @@ std::size_t common_draws(Run const& run);
 
 /// Mean, MCSE, StdDev, MAD, 5%, 50%, 95%, ESS_bulk, ESS_tail, R_hat under stansummary's headings; the last word of a line says what is
 /// wrong with it. Locations have the decimals that their MCSE supports. Without `raw`, what is shown only: no weights that are not
-/// identified. `linear_response`: sds of a column more, LR_sd, if there are any.
-std::string summary_table(std::vector<SummaryRow> const& rows, bool raw, std::vector<double> const& linear_response = {});
+/// identified. `response`: two columns more, LR_mean and LR_sd, of what there is of either.
+std::string summary_table(std::vector<SummaryRow> const& rows, bool raw, LinearResponse const& response = {});
 
 /// How the run was asked for; for advice.
 struct RunLength {
@@ -106,7 +107,7 @@ std::string to_text(Verdict const& verdict);
 
 /// {"verdict": {...}, "summary": [{"variable": ..., "mean": ..., ...}], "exchange": {...}} of all rows; null where undefined. "exchange" as
 /// in exchange.json, where replicas exchanged.
-std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict, std::vector<double> const& linear_response = {},
+std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict, LinearResponse const& response = {},
                          std::optional<Exchange> const& exchange = {});
 
 }  // namespace bam

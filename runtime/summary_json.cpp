@@ -65,13 +65,13 @@ Json to_json(Verdict const& verdict) {
 
 }  // namespace
 
-std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict, std::vector<double> const& linear_response,
+std::string summary_json(std::vector<SummaryRow> const& rows, Verdict const& verdict, LinearResponse const& response,
                          std::optional<Exchange> const& exchange) {
     Json summary = Json::array();
     for (std::size_t k = 0; k < rows.size(); ++k) {
         summary.push_back(to_json(rows[k]));
-        if (!linear_response.empty())
-            summary.back()["linear_response_sd"] = k < linear_response.size() ? number(linear_response[k]) : Json(nullptr);
+        if (!response.means.empty()) summary.back()["linear_response_mean"] = number(response.mean(k));
+        if (!response.sds.empty()) summary.back()["linear_response_sd"] = number(response.sd(k));
     }
     Json json{{"verdict", to_json(verdict)}, {"summary", std::move(summary)}};
     if (exchange) json["exchange"] = exchange_json(*exchange);

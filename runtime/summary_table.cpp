@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "summary.hpp"
 #include "utf8.hpp"
@@ -87,31 +86,38 @@ Line line_of(SummaryRow const& row) {
 
 std::string padding(std::size_t width, std::string const& text) { return std::string(width - std::min(width, code_points(text)), ' '); }
 
+std::size_t width_of(std::vector<std::string> const& column) {
+    std::size_t width = 0;
+    for (std::string const& text : column) width = std::max(width, text.size());
+    return width;
+}
+
 }  // namespace
 
-std::string summary_table(std::vector<SummaryRow> const& rows, bool raw, std::vector<double> const& linear_response) {
+std::string summary_table(std::vector<SummaryRow> const& rows, bool raw, LinearResponse const& response) {
     std::vector<Line> lines(1);
-    std::vector<std::string> responses{"LR_sd"};  // per line
+    std::vector<std::vector<std::string>> more;  // columns after StdDev, each per line
+    if (!response.means.empty()) more.push_back({"LR_mean"});
+    if (!response.sds.empty()) more.push_back({"LR_sd"});
     std::copy(heading.begin(), heading.end(), lines[0].begin());
     for (std::size_t k = 0; k < rows.size(); ++k) {
         if (!raw && !rows[k].column.is_shown) continue;
         lines.push_back(line_of(rows[k]));
-        double const sd = k < linear_response.size() ? linear_response[k] : std::numeric_limits<double>::quiet_NaN();
-        responses.push_back(number(sd, two_digits(sd)));
+        double const sd = response.sd(k);
+        if (!response.means.empty()) more.front().push_back(number(response.mean(k), two_digits(sd)));
+        if (!response.sds.empty()) more.back().push_back(number(sd, two_digits(sd)));
     }
     std::array<std::size_t, headings> widths{};
-    std::size_t response_width = 0;
-    for (std::size_t k = 0; k < lines.size(); ++k) {
-        for (std::size_t i = 0; i < headings; ++i) widths[i] = std::max(widths[i], code_points(lines[k][i]));
-        response_width = std::max(response_width, responses[k].size());
-    }
+    for (Line const& line : lines)
+        for (std::size_t i = 0; i < headings; ++i) widths[i] = std::max(widths[i], code_points(line[i]));
     std::string table;
     for (std::size_t k = 0; k < lines.size(); ++k) {
         Line const& line = lines[k];
         std::string text = line[0] + padding(widths[0], line[0]);
         for (std::size_t i = 1; i < headings; ++i) {
             text += "  " + padding(widths[i], line[i]) + line[i];
-            if (i == sd_heading && !linear_response.empty()) text += "  " + padding(response_width, responses[k]) + responses[k];
+            if (i != sd_heading) continue;
+            for (auto const& column : more) text += "  " + padding(width_of(column), column[k]) + column[k];
         }
         table += text + (line[headings].empty() ? "" : "  " + line[headings]) + '\n';
     }

@@ -10,6 +10,7 @@
 
 #include "draws.hpp"
 #include "mean_field.hpp"
+#include "responses.hpp"
 
 namespace bam {
 
@@ -40,7 +41,7 @@ struct Climb {
     double seconds = 0;
     double pareto_k = 0;          ///< of the draws (pareto.hpp)
     std::size_t draws = 0;        ///< that it was found from
-    std::vector<double> sds;      ///< by linear response, per column of the run; empty if nobody asked
+    LinearResponse response;      ///< of the columns of the run; empty if nobody asked
     bool starts_at_mode = false;  ///< for its verdict
 };
 

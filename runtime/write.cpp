@@ -219,19 +219,19 @@ std::optional<Diagnostic> find_misleading_name(std::filesystem::path const& path
     return std::nullopt;
 }
 
-void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& linear_response,
-                       Mark mark) {
+void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, LinearResponse const& response, Mark mark) {
     std::string text = "variable,mean,median,sd,mad,q5,q95,rhat,ess_bulk,ess_tail,mcse_mean,mcse_sd";
-    text += (linear_response.empty() ? "" : ",linear_response_sd") + heading_of(mark);
+    if (!response.means.empty()) text += ",linear_response_mean";
+    if (!response.sds.empty()) text += ",linear_response_sd";
+    text += heading_of(mark);
     for (SummaryRow const& row : rows) {
         QuantitySummary const& q = row.quantity;
         text += csv_field(label_name(row.column));
         for (double const value : {q.mean, q.median, q.sd, q.mad, q.q5, q.q95, q.rhat, q.ess_bulk, q.ess_tail, q.mcse_mean, q.mcse_sd})
             text += ',' + number_or(value, "NA");
-        if (!linear_response.empty()) {
-            auto const k = static_cast<std::size_t>(&row - rows.data());
-            text += ',' + number_or(k < linear_response.size() ? linear_response[k] : std::nan(""), "NA");
-        }
+        auto const k = static_cast<std::size_t>(&row - rows.data());
+        if (!response.means.empty()) text += ',' + number_or(response.mean(k), "NA");
+        if (!response.sds.empty()) text += ',' + number_or(response.sd(k), "NA");
         text += end_of_row(mark);
     }
     write_file(path, text);

@@ -14,6 +14,7 @@
 #include "draws.hpp"
 #include "incidents.hpp"
 #include "plan.hpp"
+#include "responses.hpp"
 
 namespace bam {
 
@@ -53,10 +54,10 @@ std::optional<Diagnostic> find_misleading_name(std::filesystem::path const& path
 
 // Of a run with a mark, tables have a last column `recovery`, which says it in every row.
 
-/// variable, mean, median, sd, mad, q5, q95, rhat, ess_bulk, ess_tail, mcse_mean, mcse_sd: `posterior`'s names. NA where undefined. Throws
-/// FileError.
-void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows,
-                       std::vector<double> const& linear_response = {}, Mark mark = Mark::None);
+/// variable, mean, median, sd, mad, q5, q95, rhat, ess_bulk, ess_tail, mcse_mean, mcse_sd: `posterior`'s names; then
+/// linear_response_mean and linear_response_sd, of what there is of either. NA where undefined. Throws FileError.
+void write_summary_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, LinearResponse const& response = {},
+                       Mark mark = Mark::None);
 
 /// variable, value, conditional_sd (NA where undefined): of a run that looked for the mode. Throws FileError.
 void write_mode_csv(std::filesystem::path const& path, std::vector<SummaryRow> const& rows, std::vector<double> const& sds,

@@ -1,8 +1,9 @@
 // The variational backend in numbers that a run of this program measures: growth of a pass with the length of the sequences, passes with
-// and without moves along symmetries, time against Gibbs, and how far its means and sds are from those of Gibbs. `bam_bench_vi [seconds per
-// figure]`
+// and without moves along symmetries, time against Gibbs, how far its means and sds are from those of Gibbs, and so the means of scales of
+// every study. `bam_bench_vi [seconds per figure]`
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -10,7 +11,7 @@
 #include "bench.hpp"
 #include "chains.hpp"
 #include "linear_response.hpp"
-#include "study.hpp"
+#include "studies.hpp"
 #include "summary.hpp"
 #include "variational.hpp"
 
@@ -18,12 +19,8 @@ namespace {
 
 using namespace bam;
 using test::cpu_seconds;
+using test::expectations_of;
 using test::Study;
-
-ExpectationPlan expectations_of(Study const& study) {
-    Model model = study.model;
-    return plan_expectations(model, study.derivation, study.laid_out, drawn_outputs(study.problem));
-}
 
 State start_of(Study const& study) {
     Replica replica(study.problem, 1, 1, {});
@@ -81,12 +78,15 @@ struct Group {
     double distance = 0;
     double least = HUGE_VAL, most = 0;
     double least_response = HUGE_VAL, most_response = 0;
+    double response_distance = -1;  ///< as `distance`, of means by linear response; below 0 where there are none
 };
 
-void add(Group& group, QuantitySummary const& gibbs, QuantitySummary const& own, double response) {
+void add(Group& group, QuantitySummary const& gibbs, QuantitySummary const& own, double response, double response_mean) {
     group.distance = std::max(group.distance, std::abs(own.mean - gibbs.mean) / gibbs.sd);
     group.least = std::min(group.least, own.sd / gibbs.sd);
     group.most = std::max(group.most, own.sd / gibbs.sd);
+    if (!std::isnan(response_mean))
+        group.response_distance = std::max(group.response_distance, std::abs(response_mean - gibbs.mean) / gibbs.sd);
     if (std::isnan(response)) return;
     group.least_response = std::min(group.least_response, response / gibbs.sd);
     group.most_response = std::max(group.most_response, response / gibbs.sd);
@@ -134,23 +134,64 @@ void against_gibbs(std::string const& model, std::string const& table) {
     double const climbing = cpu_seconds() - begin;
     Recorder const recorder(problem, replica.inputs());
     double const response_begin = cpu_seconds();
-    std::vector<double> const responses = linear_response(problem, expectations, field.posterior(), recorder);
+    LinearResponse const responses = linear_response(problem, expectations, field.posterior(), recorder);
     double const responding = cpu_seconds() - response_begin;
     std::vector<SummaryRow> const own_rows = summarize(draw_factors(field, 20000, 1).run);
 
     fmt::print("{}\n  vi: {} starts, {} passes, {:.0f} ms; linear response of {} columns {:.1f} s\n", model, climbed.starts.size(),
-               climbed.trace.size(), 1e3 * climbing, responses.size(), responding);
+               climbed.trace.size(), 1e3 * climbing, responses.sds.size(), responding);
     fmt::print("  Gibbs: {:.1f} us a sweep; 1000 effective draws of {} take {:.0f} sweeps, {:.0f} ms\n", 1e6 * sweep, worst_name,
                1000 * sweeps / worst, 1e3 * sweep * 1000 * sweeps / worst);
     std::map<std::string, Group> groups;
     for (std::size_t k = 0; k < gibbs.columns.size(); ++k) {
-        if (gibbs.columns[k].is_identified) add(groups[gibbs.columns[k].name], gibbs_rows[k].quantity, own_rows[k].quantity, responses[k]);
+        if (gibbs.columns[k].is_identified)
+            add(groups[gibbs.columns[k].name], gibbs_rows[k].quantity, own_rows[k].quantity, responses.sd(k), responses.mean(k));
     }
-    fmt::print("  {:<12}{:>20}{:>20}{:>24}\n", "", "means off by (sd)", "sd / Gibbs sd", "LR_sd / Gibbs sd");
+    fmt::print("  {:<12}{:>20}{:>20}{:>20}{:>24}\n", "", "means off by (sd)", "LR_mean off by (sd)", "sd / Gibbs sd", "LR_sd / Gibbs sd");
     for (auto const& [name, group] : groups)
-        fmt::print("  {:<12}{:>20.2f}{:>20}{:>24}\n", name, group.distance, range(group.least, group.most),
+        fmt::print("  {:<12}{:>20.2f}{:>20}{:>20}{:>24}\n", name, group.distance,
+                   group.response_distance < 0 ? "-" : fmt::format("{:.2f}", group.response_distance), range(group.least, group.most),
                    range(group.least_response, group.most_response));
     fmt::print("\n");
+    std::fflush(stdout);
+}
+
+/// Means of one model's scales, and the worst of its other quantities that have means by linear response, in sds of Gibbs from its means.
+void means_of(test::Case const& which) {
+    auto const study = test::study_of(which);
+    Problem const& problem = study->problem;
+    ChainOptions sampling;
+    sampling.num_samples = 5000;
+    sampling.seed = 1;
+    Run const gibbs = run_chains(problem, sampling, {}, {});
+    std::vector<SummaryRow> const rows = summarize(gibbs);
+    ExpectationPlan const expectations = expectations_of(*study);
+    MeanField field(problem, expectations);
+    climb(field, {}, {}, {});
+    Replica replica(problem, 1, 1, {});
+    Recorder const recorder(problem, replica.inputs());
+    LinearResponse const response = linear_response(problem, expectations, field.posterior(), recorder);
+    std::vector<SummaryRow> const own = summarize(draw_factors(field, 20000, 1).run);
+    double worst = 0, worst_response = -1;
+    for (std::size_t k = 0; k < gibbs.columns.size(); ++k) {
+        if (std::isnan(response.mean(k))) continue;
+        QuantitySummary const& of_gibbs = rows[k].quantity;
+        Recorder::Source const source = recorder.source(k);
+        bool const is_scale = source.term == nullptr && problem.plan.layout.variables[source.variable].kind == VariableKind::Scale;
+        double const off_response = (response.mean(k) - of_gibbs.mean) / of_gibbs.sd;
+        if (is_scale) {
+            auto const& scales = problem.plan.layout.scales;
+            auto const scale = std::find_if(scales.begin(), scales.end(), [&](auto const& one) { return one.variable == source.variable; });
+            auto const s = static_cast<std::size_t>(scale - scales.begin());
+            double const mean = field.posterior().scales[s][source.offset].mean;
+            fmt::print("{:<22}{:<20}{:>8.0f}{:>12.2f}{:>12.2f}\n", which.model, label_name(gibbs.columns[k]),
+                       field.counts(s)[source.offset], (mean - of_gibbs.mean) / of_gibbs.sd, off_response);
+        } else {
+            worst = std::max(worst, std::abs(own[k].quantity.mean - of_gibbs.mean) / of_gibbs.sd);
+            worst_response = std::max(worst_response, std::abs(off_response));
+        }
+    }
+    if (worst_response >= 0) fmt::print("{:<22}{:<20}{:>8}{:>12.2f}{:>12.2f}\n", which.model, "others, at most", "", worst, worst_response);
     std::fflush(stdout);
 }
 
@@ -166,4 +207,8 @@ int main(int argc, char** argv) {
     against_gibbs("attention_small", "attention_small");
     against_gibbs("attention_theoph", "attention_theoph");
     against_gibbs("eight_schools-eight_schools_noncentered", "eight_schools");
+    against_gibbs("rats", "rats");
+    against_gibbs("rats_missing", "rats_missing");
+    fmt::print("{:<22}{:<20}{:>8}{:>12}{:>12}\n", "means off by (sd)", "", "cells", "factors", "LR_mean");
+    for (test::Case const& which : test::cases) means_of(which);
 }

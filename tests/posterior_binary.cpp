@@ -162,7 +162,7 @@ TEST_CASE("binary: the ELBO of a logistic regression stays below its log evidenc
     // Factors know nothing of one another: linear response tells what the sd of either is.
     Replica const replica(study->problem, 1, 1, {});
     Recorder const recorder(study->problem, replica.inputs());
-    std::vector<double> const sds = linear_response(study->problem, expectations, field.posterior(), recorder);
+    std::vector<double> const sds = linear_response(study->problem, expectations, field.posterior(), recorder).sds;
     for (std::size_t k = 0; k < sds.size(); ++k) {
         std::string const name = label_name(recorder.columns()[k]);
         if (name != "b" && name != "c") continue;

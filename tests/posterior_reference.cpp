@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "chains.hpp"
@@ -79,8 +80,8 @@ Fitted fit(std::string const& model, std::string const& table, std::size_t sampl
     return fitted;
 }
 
-/// 20000 draws from the factors of the variational backend; `sds`: of the columns, by linear response.
-Fitted fit_variational(std::string const& model, std::string const& table, std::vector<double>* sds = nullptr) {
+/// 20000 draws from the factors of the variational backend; `response`: linear response of the columns.
+Fitted fit_variational(std::string const& model, std::string const& table, LinearResponse* response = nullptr) {
     Fitted fitted;
     fitted.study = study_file(folder / (model + ".bam"), text_of(folder / (table + ".csv")));
     Problem const& problem = fitted.study->problem;
@@ -91,7 +92,7 @@ Fitted fit_variational(std::string const& model, std::string const& table, std::
     fitted.draws = 20000;
     fitted.run = draw_factors(field, fitted.draws, 1).run;
     Replica const replica(problem, 1, 1, {});
-    if (sds != nullptr) *sds = linear_response(problem, expectations, field.posterior(), Recorder(problem, replica.inputs()));
+    if (response != nullptr) *response = linear_response(problem, expectations, field.posterior(), Recorder(problem, replica.inputs()));
     return fitted;
 }
 
@@ -274,11 +275,35 @@ TEST_CASE("reference: the regressions by the variational backend") {
     }
 }
 
+TEST_CASE("reference: eight schools by the variational backend and its linear response") {
+    std::string const posterior = "eight_schools-eight_schools_noncentered";
+    LinearResponse response;
+    Fitted const fitted = fit_variational(posterior, "eight_schools", &response);
+    double factors = 0, repaired = 0;  // the largest distance of a mean of theta, in sds
+    std::size_t compared = 0;
+    for (auto const& row : rows_of("reference.csv")) {
+        if (row[0] != posterior) continue;
+        for (std::size_t k = 0; k < fitted.run.columns.size(); ++k) {
+            if (name_of(fitted.run.columns[k]) != row[1]) continue;
+            ++compared;
+            double const off = std::abs(fitted.summary(fitted.values(k)).mean - std::stod(row[2])) / std::stod(row[3]);
+            double const off_repaired = std::abs(response.mean(k) - std::stod(row[2])) / std::stod(row[3]);
+            if (row[1] == "tau") CHECK(off_repaired < 0.5 * off);
+            if (!row[1].starts_with("theta")) continue;
+            factors = std::max(factors, off);
+            repaired = std::max(repaired, off_repaired);
+        }
+    }
+    CHECK(compared == 10);
+    CHECK(repaired < 0.5 * factors);
+    CHECK(repaired < 0.1);
+}
+
 TEST_SUITE_BEGIN("slow");
 
 TEST_CASE("reference: attention on simulated data by the variational backend and its linear response") {
-    std::vector<double> sds;
-    Fitted const fitted = fit_variational("attention_small", "attention_small", &sds);
+    LinearResponse response;
+    Fitted const fitted = fit_variational("attention_small", "attention_small", &response);
     std::size_t compared = 0;
     for (auto const& row : rows_of("attention_small_reference.csv")) {
         double const mean = std::stod(row[1]);
@@ -291,11 +316,22 @@ TEST_CASE("reference: attention on simulated data by the variational backend and
             if (own != row[0]) continue;
             CAPTURE(own);
             CHECK(std::abs(fitted.summary(fitted.values(k)).mean - mean) < 0.1 * sd);
-            CHECK(std::abs(sds[k] / sd - 1) < 0.06);
+            CHECK(std::abs(response.sd(k) / sd - 1) < 0.06);
             ++compared;
         }
     }
     CHECK(compared == 155);
+    // Of sigma^2 the reference has E[sigma]^2 + Var(sigma), and an sd of 2 E[sigma] sd(sigma) to first order.
+    auto const rows = rows_of("attention_small_reference.csv");
+    auto const sigma = std::find_if(rows.begin(), rows.end(), [](auto const& row) { return row[0] == "sigma"; });
+    REQUIRE(sigma != rows.end());
+    double const mean = std::stod((*sigma)[1]);
+    double const sd = std::stod((*sigma)[2]);
+    for (std::size_t k = 0; k < fitted.run.columns.size(); ++k) {
+        if (fitted.run.columns[k].name != "variance") continue;
+        CHECK(std::abs(response.mean(k) - (mean * mean + sd * sd)) < 0.1 * (2 * mean * sd));
+        CHECK(std::abs(fitted.summary(fitted.values(k)).mean - (mean * mean + sd * sd)) > 0.2 * (2 * mean * sd));  // the factors alone
+    }
 }
 
 TEST_CASE("reference: attention on simulated data") { check_attention("small"); }

@@ -415,7 +415,7 @@ TEST_CASE("linear response: two correlated Gaussian blocks get their exact sds")
     climb(field, options, {}, {});
     Replica const replica(study->problem, 1, 1, {});
     Recorder const recorder(study->problem, replica.inputs());
-    std::vector<double> const sds = linear_response(study->problem, expectations, field.posterior(), recorder);
+    std::vector<double> const sds = linear_response(study->problem, expectations, field.posterior(), recorder).sds;
     Eigen::Matrix2d precision = Eigen::Vector2d(0.25, 1).asDiagonal();
     auto column = [&](std::string const& name) -> std::vector<double> const& {
         return study->problem.bound.data[variable_of(*study, name)];

@@ -135,7 +135,8 @@ struct FitOptions {
     int sig_figs = 17;               ///< of the draws in the files; 17 is all of them
     std::size_t max_passes = 10000;  ///< of an ascent: Backend::Map, Init::Map and Backend::Variational
     double tolerance = 1e-9;         ///< of Backend::Variational: it ends where a pass changes the ELBO by less, relative to it
-    bool linear_response = false;    ///< of Backend::Variational: sds that know of the other factors (Quantity::linear_response_sd)
+    /// Of Backend::Variational: sds and means that know of the other factors (Quantity::linear_response_sd, linear_response_mean).
+    bool linear_response = false;
     /// Of Backend::Gibbs: chains end as soon as this holds of all identified quantities, as in "rhat<1.01,ess>400"; "": after num_samples.
     /// It is looked at after fixed numbers of draws, so that threads and time change nothing.
     std::string until = {};
@@ -185,8 +186,9 @@ struct Quantity {
     std::string name;  ///< "sigma", "W_k[1,dose]"
     double mean = 0, median = 0, sd = 0, mad = 0, q5 = 0, q95 = 0;
     double rhat = 0, ess_bulk = 0, ess_tail = 0, mcse_mean = 0, mcse_sd = 0;
-    bool is_identified = true;                                             ///< false for weights that only priors tell from others
-    double linear_response_sd = std::numeric_limits<double>::quiet_NaN();  ///< of FitOptions::linear_response, where there is one
+    bool is_identified = true;                                               ///< false for weights that only priors tell from others
+    double linear_response_mean = std::numeric_limits<double>::quiet_NaN();  ///< of FitOptions::linear_response, where there is one
+    double linear_response_sd = std::numeric_limits<double>::quiet_NaN();    ///< likewise
     bool is_judged = true;  ///< by the verdict: identified, and not the same in all draws, or in all but a few
 };
 

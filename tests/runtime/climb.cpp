@@ -17,7 +17,8 @@ Climb some_climb() {
     climb.seconds = 0.5;
     climb.pareto_k = 0.31;
     climb.draws = 1000;
-    climb.sds = {1.5, std::nan("")};
+    climb.response.sds = {1.5, std::nan("")};
+    climb.response.means = {std::nan(""), 2.5};
     return climb;
 }
 
@@ -36,8 +37,11 @@ TEST_CASE("climb: vi.json reads back") {
     CHECK(read->ending == ClimbEnding::Converged);
     CHECK(read->pareto_k == 0.31);
     CHECK(read->draws == 1000);
-    CHECK(read->sds[0] == 1.5);
-    CHECK(std::isnan(read->sds[1]));
+    CHECK(read->response.sd(0) == 1.5);
+    CHECK(std::isnan(read->response.sd(1)));
+    CHECK(std::isnan(read->response.mean(0)));
+    CHECK(read->response.mean(1) == 2.5);
+    CHECK(std::isnan(read->response.mean(2)));
 }
 
 TEST_CASE("climb: a vi.json of another run, or that is none, is refused (BAM0539)") {
@@ -73,7 +77,7 @@ TEST_CASE("climb: the verdict says how far the factors are from the posterior") 
     CHECK(judge(climb).is_converged);
     CHECK(judge(climb).advice.empty());
     climb.pareto_k = 1.2;
-    climb.sds.clear();
+    climb.response.sds.clear();
     CHECK(judge(climb).is_converged);
     CHECK(judge(climb).advice.size() == 2);
     climb.ending = ClimbEnding::PassLimit;
