@@ -103,7 +103,8 @@ void Augmentation::draw_cell(std::size_t component, std::size_t sequence, std::s
         }
     };
     visit([&](Residual& residual, std::size_t p, std::size_t cell, std::size_t t, double slope) {
-        double const w = factors_.mask(residual.factor, p, cell) * factors_.precision(residual.factor, p, sequence, t);
+        double const w = factors_.power(residual.factor, p, cell) * factors_.mask(residual.factor, p, cell) *
+                         factors_.precision(residual.factor, p, sequence, t);
         precision += w * slope * slope;
         gradient += w * slope * residual.values[p * cells + cell];
     });

@@ -179,7 +179,7 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
                 if (scores && (draws % between_reports == 0 || draws == kept)) report = &scores->report();
             }
             if (options.evidence && i >= options.num_warmup)
-                for (std::size_t r = 0; r < ladder->rungs(); ++r) chain.rungs.log_likelihoods.push_back(ladder->at(r).log_likelihood());
+                for (std::size_t r = 0; r < ladder->rungs(); ++r) chain.rungs.log_likelihoods.push_back(ladder->at(r).log_powered());
             if (progress) {
                 std::lock_guard const lock(mutex);
                 progress(c, i + 1, total, i < options.num_warmup, chain_sweeps.log_joint(), report);

@@ -9,7 +9,7 @@ namespace bam {
 /// What a chain's ladder saw while its draws counted.
 struct RungDraws {
     std::vector<double> powers;           ///< per rung: falling, the first 1, the last 0
-    std::vector<double> log_likelihoods;  ///< [draw][rung]: log p(y | parameters) of the replica that was there
+    std::vector<double> log_likelihoods;  ///< [draw][rung]: Replica::log_powered() of the replica that was there
 };
 
 /// An estimate and its Monte Carlo standard error.

@@ -119,7 +119,7 @@ void Ladder::replace_lost() {
 void Ladder::exchange(std::uint64_t index) {
     Stream stream(options_.seed, stream_of(options_.chain, 0), index, exchange_block);
     for (std::size_t r = index % 2; r + 1 < powers_.size(); r += 2) {
-        double const gain = at(r + 1).log_likelihood() - at(r).log_likelihood();
+        double const gain = at(r + 1).log_powered() - at(r).log_powered();
         double const taken = std::isnan(gain) ? 0 : std::min(1.0, std::exp((powers_[r] - powers_[r + 1]) * gain));
         refused_[r] += 1 - taken;
         tried_[r] += 1;

@@ -56,7 +56,7 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
       chain_(chain),
       options_(options),
       state_(make_state(problem.plan.layout, problem.bound.grid)),
-      factors_(problem.plan, problem.bound, state_, problem.masks, problem.weighted),
+      factors_(problem, state_),
       exact_fit_(problem, factors_),
       faults_(injected_faults) {
     Plan const& plan = problem.plan;
@@ -256,11 +256,14 @@ void Replica::finish() {
 
 void Replica::update_densities() {
     factors_.refresh();
-    log_joint_ = log_likelihood_ = 0;
+    log_joint_ = log_likelihood_ = log_powered_ = 0;
     for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f) {
+        FactorLayout const& factor = problem_.plan.layout.factors[f];
         double const density = factors_.log_density(f);
         log_joint_ += density;
-        if (problem_.plan.layout.factors[f].is_observation) log_likelihood_ += density;
+        if (!factor.is_observation) continue;
+        log_likelihood_ += density;
+        log_powered_ += factor.is_binary ? factors_.log_binary_given_locals(f) : density - factors_.log_density_of_drawn(f);
     }
     for (ScaleLayout const& scale : problem_.plan.layout.scales)
         if (!is_binary(scale)) log_joint_ += log_prior(scale, problem_.plan.layout, state_);
