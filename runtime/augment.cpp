@@ -60,8 +60,7 @@ void add_term(TermPlan const& plan, PassRunner& runner, Grid const& grid, std::v
     for (Chunk const& chunk : runner.chunks()) {
         runner.run(chunk);
         std::size_t const n = runner.size(chunk);
-        std::size_t const start =
-            runner.pass().domain == Extent::Cell ? chunk.first_cell : (runner.pass().domain == Extent::Time ? chunk.first_step : 0);
+        std::size_t const start = first_of(chunk, runner.pass().domain);
         for (std::size_t c = 0; c < plan.registers.size(); ++c) {
             if (plan.registers[c] == no_register) continue;
             double const* values = runner.at(plan.registers[c]);

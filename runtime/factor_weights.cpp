@@ -43,12 +43,10 @@ void Factors::weigh_cells(std::size_t f) {
     bool const has_one = has_one_spread(plan_.layout, factor);
     bool const has_powers = !scores_[f].drawn.empty();
     std::size_t const size = bound_.grid.size(target.extent);
-    for (std::size_t c = 0; c < target.components; ++c) {
-        bound_.grid.for_each(target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) {
-            double const m = mask(f, c, i) * (has_powers ? power(f, c, i) : 1);
-            weights_[f][c * size + i] = m == 0 || has_one ? std::sqrt(m) : std::sqrt(m * precision(f, c, sequence, step));
-        });
-    }
+    for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t sequence, std::size_t step) {
+        double const m = mask(f, c, i) * (has_powers ? power(f, c, i) : 1);
+        weights_[f][c * size + i] = m == 0 || has_one ? std::sqrt(m) : std::sqrt(m * precision(f, c, sequence, step));
+    });
 }
 
 Statistics Factors::statistics(ScaleLayout const& scale, std::size_t entry) const {

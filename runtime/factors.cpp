@@ -5,17 +5,11 @@
 #include <cmath>
 #include <numbers>
 
-#include "polya_gamma.hpp"
 #include "spread.hpp"
 #include "truncated_normal.hpp"
 
 namespace bam {
 namespace {
-
-/// Index of the chunk's first cell.
-std::size_t first_of(Chunk const& chunk, Extent extent) {
-    return extent == Extent::Cell ? chunk.first_cell : (extent == Extent::Time ? chunk.first_step : 0);
-}
 
 bool is_learnt(Layout const& layout, SpreadLayout const& part) {
     return part.variable && layout.variables[*part.variable].kind == VariableKind::Scale;
@@ -155,13 +149,6 @@ void Factors::lay_out(std::size_t f) {
     list_drawn(f);
 }
 
-template <class Visit>
-void Factors::for_each_cell(std::size_t f, Visit visit) const {
-    Variable const& target = plan_.layout.variables[plan_.layout.factors[f].target];
-    for (std::size_t c = 0; c < target.components; ++c)
-        bound_.grid.for_each(target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) { visit(c, i, sequence, step); });
-}
-
 double Factors::mask(std::size_t factor, std::size_t component, std::size_t index) const {
     if (masks_[factor].empty()) return 1;
     Variable const& target = plan_.layout.variables[plan_.layout.factors[factor].target];
@@ -290,43 +277,6 @@ void Factors::score(std::size_t f, PassRunner& runner) {
     }
 }
 
-void Factors::score_binary(std::size_t f, PassRunner& runner) {
-    Variable const& target = plan_.layout.variables[plan_.layout.factors[f].target];
-    std::size_t const size = bound_.grid.size(target.extent);
-    ScaleUse const use{static_cast<std::uint32_t>(f), learnt_parts_[f].front()};
-    auto const& registers = plan_.means[f].registers;
-    Score& score = scores_[f];
-    runner.begin();
-    for (Chunk const& chunk : runner.chunks()) {
-        runner.run(chunk);
-        std::size_t const start = first_of(chunk, target.extent);
-        for (std::size_t c = 0; c < target.components; ++c) {
-            if (registers[c] == no_register) continue;
-            double const* means = runner.at(registers[c]);
-            bool const is_one = runner.is_one(registers[c]);
-            bound_.grid.for_each(target.extent, chunk.first_step, chunk.last_step,
-                                 [&](std::size_t i, std::size_t sequence, std::size_t step) {
-                                     double const mean = means[is_one ? 0 : i - start];
-                                     score.means[c * size + i] = mean;
-                                     if (mask(f, c, i) > 0) score.parts.front().squares[scale_index(use, c, sequence, step)] = mean * mean;
-                                 });
-        }
-    }
-}
-
-template <class F>
-double Factors::sum_over_binary(std::size_t f, F term) const {
-    FactorLayout const& factor = plan_.layout.factors[f];
-    std::vector<double> const& y = bound_.data[factor.target];
-    std::size_t const size = bound_.grid.size(plan_.layout.variables[factor.target].extent);
-    double sum = 0;
-    for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t sequence, std::size_t step) {
-        if (mask(f, c, i) == 0) return;
-        sum += term(scores_[f].means[c * size + i], y[c * size + i], precision_of(factor.spread.front(), c, sequence, step));
-    });
-    return sum;
-}
-
 void Factors::gather(ScaleLayout const& scale) {
     for (ScaleUse const& use : scale.uses) {
         if (scores_[use.factor].of_cells.empty()) continue;
@@ -385,11 +335,7 @@ double Factors::rounding(std::size_t f, double error) const {
 double Factors::quadratic(std::size_t f) const {
     FactorLayout const& factor = plan_.layout.factors[f];
     Score const& score = scores_[f];
-    if (factor.is_binary)
-        return sum_over_binary(f, [](double mean, double y, double local) {
-            double const residual = mean - (y - 0.5) / local;
-            return local * residual * residual;
-        });
+    if (factor.is_binary) return quadratic_of_binary(f);
     if (score.parts.empty()) return score.quadratic;
     double sum = 0;
     if (score.of_cells.empty()) {
@@ -406,15 +352,10 @@ double Factors::quadratic(std::size_t f) const {
     return sum;
 }
 
-double Factors::log_binary_given_locals(std::size_t f) const {
-    return sum_over_binary(
-        f, [](double mean, double y, double local) { return (y - 0.5) * mean - 0.5 * local * mean * mean - std::numbers::ln2; });
-}
-
 double Factors::log_density(std::size_t f) const {
     FactorLayout const& factor = plan_.layout.factors[f];
     if (factor.is_flat()) return log_truncations_[f] + log_choices(f);
-    if (factor.is_binary) return sum_over_binary(f, [](double mean, double y, double) { return log_binary(y, mean); });
+    if (factor.is_binary) return log_of_binary(f, 1);
     Score const& score = scores_[f];
     double sum = score.log_constant + log_truncations_[f] - 0.5 * quadratic(f);
     for (std::size_t k = 0; k < score.parts.size(); ++k) {

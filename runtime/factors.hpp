@@ -22,6 +22,13 @@ struct Statistics {
     double squares = 0;
 };
 
+/// Derivatives of the log likelihood at a power by the power, local scales of binary outputs integrated out: without such outputs L and 0
+/// (math.md, 9b. Powers of the likelihood).
+struct PowerSlope {
+    double first = 0;
+    double second = 0;
+};
+
 /// The weights of all factors for one chain, and their log densities at its state.
 class Factors {
   public:
@@ -91,8 +98,9 @@ class Factors {
     double log_density(std::size_t factor) const;
     /// What drawn cells of the target add to it.
     double log_density_of_drawn(std::size_t factor) const;
-    /// Of a binary factor: log p(y, w | mean) with its local scales w as they are, without the prior of these.
-    double log_binary_given_locals(std::size_t factor) const;
+    /// Of a binary factor: the log likelihood at a power, its local scales integrated out. log_density() at 1, 0 at 0.
+    double log_of_binary(std::size_t factor, double power) const;
+    PowerSlope slope_of_binary(std::size_t factor, double power) const;
 
   private:
     /// What the cells of a factor say of one part of its spread.
@@ -143,6 +151,7 @@ class Factors {
     /// Sum of f(mean, output, local scale) over the counting cells of a binary factor.
     template <class F>
     double sum_over_binary(std::size_t factor, F f) const;
+    double quadratic_of_binary(std::size_t factor) const;
     double quadratic_form(std::size_t factor, PassRunner const& runner, std::size_t start, std::size_t n) const;
 
     Problem const& problem_;
@@ -162,5 +171,12 @@ class Factors {
     std::vector<std::vector<double>> log_weights_;  ///< per variable
     bool is_fresh_ = false;                         ///< refresh() has run once
 };
+
+template <class Visit>
+void Factors::for_each_cell(std::size_t f, Visit visit) const {
+    Variable const& target = plan_.layout.variables[plan_.layout.factors[f].target];
+    for (std::size_t c = 0; c < target.components; ++c)
+        bound_.grid.for_each(target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) { visit(c, i, sequence, step); });
+}
 
 }  // namespace bam

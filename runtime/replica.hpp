@@ -90,9 +90,13 @@ class Replica {
     double log_joint() const { return log_joint_; }
     /// log p(y | parameters), of drawn outputs too
     double log_likelihood() const { return log_likelihood_; }
-    /// What the power is on, L of math.md, 9b. Powers of the likelihood: log_likelihood() of the observed outputs alone, and of binary ones
-    /// given their local scales.
-    double log_powered() const { return log_powered_; }
+    /// By how much the log likelihood of the observed outputs changes from one power to another at this state, local scales of binary
+    /// outputs integrated out: (to - from) L without such outputs.
+    double log_change(double from, double to) const;
+    /// Its derivatives at the power.
+    PowerSlope slope() const;
+    /// Draws the local scales of binary outputs anew at the power: once it has changed. `index` names the random numbers.
+    void draw_binary_locals(std::uint64_t index);
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, state_, factors_.weights()}; }
     Factors& factors() { return factors_; }
     Factors const& factors() const { return factors_; }
@@ -135,7 +139,7 @@ class Replica {
     std::unique_ptr<Magnitudes> magnitudes_;  ///< made where digits are in doubt
     double log_joint_ = 0;
     double log_likelihood_ = 0;
-    double log_powered_ = 0;
+    double log_normals_ = 0;                         ///< log_likelihood_ without drawn and without binary outputs
     std::vector<std::vector<double>> scale_starts_;  ///< of an ascent: per variable, the scales at its first pass; else empty
     std::vector<std::vector<double>> scale_sds_;     ///< per variable: of the scales, given everything else
 };

@@ -101,9 +101,9 @@ class Certificate {
     }
 
     /// What replicas exchange by, against the definition.
-    double log_powered_error() {
-        double const expected = oracle_.log_powered(replica_.state());
-        return std::abs(replica_.log_powered() - expected) / (1 + std::abs(expected));
+    double log_change_error() {
+        double const expected = oracle_.log_observed(replica_.state());
+        return std::abs(replica_.log_change(0, 1) - expected) / (1 + std::abs(expected));
     }
 
   private:

@@ -107,6 +107,22 @@ class Oracle {
         return sum;
     }
 
+    /// The log likelihood of the outputs that were observed: those of 0 or 1 without local scales.
+    double log_observed(State const& state) const {
+        double sum = log_powered(state);
+        for (std::size_t f = 0; f < model_.factors.size(); ++f) {
+            Factor const& factor = model_.factors[f];
+            if (!factor.is_binary) continue;
+            sum -= log_density_of_binary(f, state);
+            std::uint32_t const v = numbering_.variables.at(factor.target);
+            for_each_counted(f, [&](Entry const& entry, std::size_t at, std::size_t sequence, std::size_t step) {
+                double const odds = std::exp(value(factor.mean, entry, sequence, step, state));
+                sum += std::log((problem_.bound.data[v][at] == 1 ? odds : 1) / (1 + odds));
+            });
+        }
+        return sum;
+    }
+
     /// Means of a factor's target at all its cells, [component][extent].
     std::vector<double> means(std::size_t f, State const& state) const {
         std::vector<double> result;

@@ -10,6 +10,7 @@
 #include "convergence.hpp"
 #include "geweke.hpp"
 #include "linear_response.hpp"
+#include "polya_gamma.hpp"
 #include "scales.hpp"
 #include "simulation.hpp"
 #include "studies.hpp"
@@ -181,6 +182,40 @@ TEST_CASE("binary: at a power of the likelihood local scales are drawn from PG(1
             CHECK(std::abs(m - mean) < 4.5 * std::sqrt(variance / draws));
             CHECK(std::abs(v / variance - 1) < 0.05);
         }
+    }
+}
+
+TEST_CASE("binary: the log likelihood at a power is that of the local scales integrated out - and its slopes are its derivatives") {
+    auto const study = line(ten_rows);
+    Replica replica(study->problem, 1, 1, {});
+    State state = replica.state();
+    state.values[variable_of(*study, "b")].front() = 1.7;
+    state.values[variable_of(*study, "c")].front() = -0.6;
+    replica.set_state(state);
+    auto const by_quadrature = [](double power) {
+        double sum = 0;
+        for (Row const& row : ten_rows) {
+            if (row.y < 0) continue;
+            double const m = 1.7 * row.x - 0.6;
+            double integral = 0;
+            double const step = 0.01;
+            for (double u = -6; u <= 4; u += step) {  // of log w
+                double const w = std::exp(u);
+                integral += step * w * std::exp(log_polya_gamma(w, 0) + power * ((row.y - 0.5) * m - 0.5 * w * m * m - std::log(2)));
+            }
+            sum += std::log(integral);
+        }
+        return sum;
+    };
+    for (double const power : {1.0, 0.7, 0.05, 0.0})
+        CHECK(replica.log_change(0, power) == doctest::Approx(by_quadrature(power)).epsilon(1e-7));
+    for (double const power : {0.9, 0.3, 1e-3}) {
+        CAPTURE(power);
+        replica.set_power(power);
+        double const h = 1e-2 * power;
+        double const up = replica.log_change(power, power + h), down = replica.log_change(power, power - h);
+        CHECK((up - down) / (2 * h) == doctest::Approx(replica.slope().first).epsilon(1e-4));
+        CHECK((up + down) / (h * h) == doctest::Approx(replica.slope().second).epsilon(1e-3));
     }
 }
 
