@@ -146,7 +146,7 @@ TEST_CASE("binary: the posterior of a logistic regression is that of quadrature 
     }
 }
 
-TEST_CASE("binary: at a power of the likelihood local scales are drawn from PG(1, sqrt(power) mean)") {
+TEST_CASE("binary: at a power of the likelihood local scales are drawn from a tilt of sqrt(power) mean") {
     auto const study = line(ten_rows);
     Problem const& problem = study->problem;
     State state = Replica(problem, 1, 1, {}).state();
