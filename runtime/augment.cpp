@@ -60,8 +60,7 @@ void add_term(TermPlan const& plan, PassRunner& runner, Grid const& grid, std::v
     for (Chunk const& chunk : runner.chunks()) {
         runner.run(chunk);
         std::size_t const n = runner.size(chunk);
-        std::size_t const start =
-            runner.pass().domain == Extent::Cell ? chunk.first_cell : (runner.pass().domain == Extent::Time ? chunk.first_step : 0);
+        std::size_t const start = first_of(chunk, runner.pass().domain);
         for (std::size_t c = 0; c < plan.registers.size(); ++c) {
             if (plan.registers[c] == no_register) continue;
             double const* values = runner.at(plan.registers[c]);
@@ -103,7 +102,8 @@ void Augmentation::draw_cell(std::size_t component, std::size_t sequence, std::s
         }
     };
     visit([&](Residual& residual, std::size_t p, std::size_t cell, std::size_t t, double slope) {
-        double const w = factors_.mask(residual.factor, p, cell) * factors_.precision(residual.factor, p, sequence, t);
+        double const w = factors_.power(residual.factor, p, cell) * factors_.mask(residual.factor, p, cell) *
+                         factors_.precision(residual.factor, p, sequence, t);
         precision += w * slope * slope;
         gradient += w * slope * residual.values[p * cells + cell];
     });

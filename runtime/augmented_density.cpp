@@ -33,9 +33,15 @@ double log_normals(Problem const& problem, Replica const& replica, std::size_t f
 
 double log_augmented(Problem const& problem, Replica const& replica) {
     Layout const& layout = problem.plan.layout;
-    double sum = replica.log_target();
-    for (std::size_t f = 0; f < layout.factors.size(); ++f)
-        if (layout.factors[f].is_binary) sum += log_normals(problem, replica, f) - replica.factors().log_density(f);
+    Factors const& factors = replica.factors();
+    double const power = factors.power();
+    double sum = replica.log_joint();
+    for (std::size_t f = 0; f < layout.factors.size(); ++f) {
+        if (layout.factors[f].is_binary)
+            sum += power * log_normals(problem, replica, f) - factors.log_density(f);
+        else if (layout.factors[f].is_observation && power != 1)
+            sum -= (1 - power) * (factors.log_density(f) - factors.log_density_of_drawn(f));
+    }
     for (ScaleLayout const& scale : layout.scales)
         if (is_binary(scale)) sum += log_prior(scale, layout, replica.state());
     return sum;

@@ -164,7 +164,7 @@ Carrier::Carrier(Problem const& problem, CarryMap const& map, std::uint64_t seed
       seed_(seed),
       chain_(chain),
       state_(make_state(problem.plan.layout, problem.bound.grid)),
-      factors_(problem.plan, problem.bound, state_, problem.masks, problem.weighted) {
+      factors_(problem, state_) {
     // Before any pass is bound to its inputs: where the state has values of an output, those are read.
     for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
         std::uint32_t const output = problem.plan.lagged_outputs[k].variable;

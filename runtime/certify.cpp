@@ -131,7 +131,8 @@ class Certifier {
                     if (std::size_t const entry = c * grid_.cells() + grid_.cell(s, t); problem_.augmented[a][entry])
                         entries.push_back(entry);
         State state = start;
-        Factors factors(problem_.plan, problem_.bound, state, problem_.masks, problem_.weighted);
+        Factors factors(problem_, state);
+        factors.set_power(replica_.factors().power());
         Augmentation augmentation(output, problem_.plan, {layout_, problem_.bound, state, factors.weights()}, factors, state,
                                   problem_.augmented[a]);
         for (std::size_t const k : spread_over(entries.size())) {
@@ -175,7 +176,7 @@ class Certifier {
 
     void try_orbit(OrbitPlan const& orbit, State const& start) {
         State state = start;
-        Factors factors(problem_.plan, problem_.bound, state, problem_.masks, problem_.weighted);
+        Factors factors(problem_, state);
         Inputs const inputs{layout_, problem_.bound, state, factors.weights()};
         auto const priors_of = [&](std::uint32_t variable) {
             auto const it = std::find_if(problem_.plan.blocks.begin(), problem_.plan.blocks.end(),

@@ -97,8 +97,7 @@ std::optional<Exchange> collect(std::vector<Chain> const& chains, Tempering cons
     for (Chain const& chain : chains) {
         if (chain.log_joint.empty() || chain.is_dropped) continue;
         if (chain.exchange) exchange.chains.push_back(*chain.exchange);
-        if (options.evidence && chain.rungs.log_likelihoods.size() >= fewest_draws * chain.rungs.powers.size())
-            draws.push_back(chain.rungs);
+        if (options.evidence && chain.rungs.draws.size() >= fewest_draws * chain.rungs.powers.size()) draws.push_back(chain.rungs);
     }
     if (!draws.empty()) exchange.evidence = log_evidence(draws);
     return exchange;
@@ -179,7 +178,7 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
                 if (scores && (draws % between_reports == 0 || draws == kept)) report = &scores->report();
             }
             if (options.evidence && i >= options.num_warmup)
-                for (std::size_t r = 0; r < ladder->rungs(); ++r) chain.rungs.log_likelihoods.push_back(ladder->at(r).log_likelihood());
+                for (std::size_t r = 0; r < ladder->rungs(); ++r) chain.rungs.draws.push_back(ladder->draw(r));
             if (progress) {
                 std::lock_guard const lock(mutex);
                 progress(c, i + 1, total, i < options.num_warmup, chain_sweeps.log_joint(), report);

@@ -29,7 +29,7 @@ bool is_good(double k, double highest) { return k < highest; }  // a NaN is not
 bool is_proper(Problem const& problem) {
     Layout const& layout = problem.plan.layout;
     State const state = make_state(layout, problem.bound.grid);
-    Factors const factors(problem.plan, problem.bound, state, problem.masks, problem.weighted);
+    Factors const factors(problem, state);
     return std::all_of(layout.scales.begin(), layout.scales.end(),
                        [&](ScaleLayout const& scale) { return is_proper(scale, layout, factors); });
 }

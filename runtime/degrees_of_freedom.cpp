@@ -24,14 +24,7 @@ void for_each_cell(ScaleLayout const& scale, Layout const& layout, Factors const
         ScaleLayout const& of = layout.scales[local];
         std::size_t const entries = factors.counts(of.uses.front()).size();
         for (std::size_t e = 0; e < entries; ++e) {
-            double n = 0;
-            double square = 0;
-            for (ScaleUse const& use : of.uses) {
-                double const power = factors.power(use.factor);
-                if (power == 0) continue;
-                n += power * factors.counts(use)[e];
-                square += power * factors.squares(use)[e];
-            }
+            auto const [n, square] = factors.statistics(of, e);
             if (n > 0) f(local, e, n, square);
         }
     }

@@ -93,7 +93,7 @@ DensityParts density_parts(Problem const& problem, PriorStatements const& statem
     Layout const& layout = problem.plan.layout;
     for (std::size_t c = 0; c < run.chains.size(); ++c) {
         Carrier carrier(problem, map, seed, c);
-        Factors factors(problem.plan, problem.bound, carrier.state(), problem.masks, problem.weighted);
+        Factors factors(problem, carrier.state());
         CellDensities cells(problem, carrier.inputs(), factors);
         for (std::size_t draw = 0; draw < run.chains[c].log_joint.size(); ++draw) {
             carrier.set(draw, run.chains[c].values.data() + draw * run.columns.size());

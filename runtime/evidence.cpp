@@ -11,10 +11,10 @@ namespace {
 
 constexpr double rounding = 1e-9;  ///< of logarithms that are read to a hundredth
 
-/// Log likelihoods of one rung, draw after draw.
-std::vector<double> of_rung(RungDraws const& draws, std::size_t rung) {
+/// A number of one rung, draw after draw.
+std::vector<double> of_rung(RungDraws const& draws, std::size_t rung, double RungDraw::*number) {
     std::vector<double> values;
-    for (std::size_t at = rung; at < draws.log_likelihoods.size(); at += draws.powers.size()) values.push_back(draws.log_likelihoods[at]);
+    for (std::size_t at = rung; at < draws.draws.size(); at += draws.powers.size()) values.push_back(draws.draws[at].*number);
     return values;
 }
 
@@ -30,12 +30,11 @@ double mean_of(std::vector<double> const& values) {
     return sum / static_cast<double>(values.size());
 }
 
-/// log of the mean of exp(scale * x). Adds `sign` times what each draw adds to it, about 0, to `influence`.
-double log_mean_exp(std::vector<double> const& values, double scale, double sign, std::vector<double>& influence) {
-    double largest = scale * values.front();
-    for (double const x : values) largest = std::max(largest, scale * x);
+/// log of the mean of exp(x). Adds `sign` times what each draw adds to it, about 0, to `influence`.
+double log_mean_exp(std::vector<double> const& values, double sign, std::vector<double>& influence) {
+    double const largest = *std::max_element(values.begin(), values.end());
     std::vector<double> weights;
-    for (double const x : values) weights.push_back(std::exp(scale * x - largest));
+    for (double const x : values) weights.push_back(std::exp(x - largest));
     double const mean = mean_of(weights);
     for (std::size_t d = 0; d < weights.size(); ++d) influence[d] += sign * (weights[d] / mean - 1);
     return largest + std::log(mean);
@@ -43,19 +42,19 @@ double log_mean_exp(std::vector<double> const& values, double scale, double sign
 
 /// log Z(powers[upper]) - log Z(powers[upper + 1]) by the bridge in the middle: both rungs look half of the way.
 double bridge(RungDraws const& draws, std::size_t upper, std::vector<double>& influence) {
-    double const half = (draws.powers[upper] - draws.powers[upper + 1]) / 2;
-    return log_mean_exp(of_rung(draws, upper + 1), half, 1, influence) - log_mean_exp(of_rung(draws, upper), -half, -1, influence);
+    return log_mean_exp(of_rung(draws, upper + 1, &RungDraw::up), 1, influence) -
+           log_mean_exp(of_rung(draws, upper, &RungDraw::down), -1, influence);
 }
 
 Estimate stepping_stones(RungDraws const& draws) {
-    std::vector<double> influence(draws.log_likelihoods.size() / draws.powers.size(), 0.0);
+    std::vector<double> influence(draws.draws.size() / draws.powers.size(), 0.0);
     double sum = 0;
     for (std::size_t r = 0; r + 1 < draws.powers.size(); ++r) sum += bridge(draws, r, influence);
     return {sum, error_of(influence)};
 }
 
-/// The integral over the power of the mean log likelihood at some of the rungs: over s = power^(1/4), of 4 s^3 E[L], each segment by the
-/// trapezoidal rule, corrected by the slopes at its ends, 12 s^2 E[L] + 16 s^6 Var[L].
+/// The integral over the power of the mean slope l' of the log likelihood at some of the rungs: over s = power^(1/4), of 4 s^3 E[l'], each
+/// segment by the trapezoidal rule, corrected by the slopes at its ends, 12 s^2 E[l'] + 16 s^6 (Var[l'] + E[l'']).
 double integral(RungDraws const& draws, std::vector<std::size_t> const& rungs, std::vector<double>& influence) {
     auto const place = [&](std::size_t k) { return std::pow(draws.powers[rungs[k]], 0.25); };
     double sum = 0;
@@ -63,17 +62,18 @@ double integral(RungDraws const& draws, std::vector<std::size_t> const& rungs, s
         double const s = place(k);
         double const above = k > 0 ? place(k - 1) - s : 0;
         double const below = k + 1 < rungs.size() ? s - place(k + 1) : 0;
-        std::vector<double> const values = of_rung(draws, rungs[k]);
+        std::vector<double> const values = of_rung(draws, rungs[k], &RungDraw::slope);
+        std::vector<double> const curvatures = of_rung(draws, rungs[k], &RungDraw::curvature);
         double const mean = mean_of(values);
-        double variance = 0;
-        for (double const x : values) variance += (x - mean) * (x - mean) / static_cast<double>(values.size());
+        double derivative = mean_of(curvatures);  // of the mean by the power
+        for (double const x : values) derivative += (x - mean) * (x - mean) / static_cast<double>(values.size());
         double const correction = (above * above - below * below) / 12;
         double const of_mean = (above + below) / 2 * 4 * s * s * s + correction * 12 * s * s;
-        double const of_variance = correction * 16 * std::pow(s, 6);
-        sum += of_mean * mean + of_variance * variance;
+        double const of_derivative = correction * 16 * std::pow(s, 6);
+        sum += of_mean * mean + of_derivative * derivative;
         for (std::size_t d = 0; d < values.size(); ++d) {
             double const off = values[d] - mean;
-            influence[d] += of_mean * off + of_variance * (off * off - variance);
+            influence[d] += of_mean * off + of_derivative * (off * off + curvatures[d] - derivative);
         }
     }
     return sum;
@@ -82,7 +82,7 @@ double integral(RungDraws const& draws, std::vector<std::size_t> const& rungs, s
 /// Down to the last rung above the prior, where the mean log likelihood need not be finite: the last step is a stepping stone.
 Estimate thermodynamic(RungDraws const& draws) {
     std::size_t const last = draws.powers.size() - 2;
-    std::size_t const length = draws.log_likelihoods.size() / draws.powers.size();
+    std::size_t const length = draws.draws.size() / draws.powers.size();
     std::vector<double> influence(length, 0.0);
     std::vector<std::size_t> all, every_other;
     for (std::size_t r = 0; r <= last; ++r) all.push_back(r);

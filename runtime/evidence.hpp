@@ -6,10 +6,18 @@
 
 namespace bam {
 
+/// What the replica at a rung says of the log likelihood l at other powers; without binary outputs that is L times the power.
+struct RungDraw {
+    double up = 0;         ///< l half way to the rung above, less l here
+    double down = 0;       ///< the same, to the rung below
+    double slope = 0;      ///< the derivative of l by the power, here
+    double curvature = 0;  ///< the second one
+};
+
 /// What a chain's ladder saw while its draws counted.
 struct RungDraws {
-    std::vector<double> powers;           ///< per rung: falling, the first 1, the last 0
-    std::vector<double> log_likelihoods;  ///< [draw][rung]: log p(y | parameters) of the replica that was there
+    std::vector<double> powers;   ///< per rung: falling, the first 1, the last 0
+    std::vector<RungDraw> draws;  ///< [draw][rung]
 };
 
 /// An estimate and its Monte Carlo standard error.

@@ -5,59 +5,11 @@
 #include <cmath>
 #include <numbers>
 
-#include "polya_gamma.hpp"
 #include "spread.hpp"
 #include "truncated_normal.hpp"
 
 namespace bam {
 namespace {
-
-bool is_over_time(Extent extent) { return extent == Extent::Time || extent == Extent::Cell; }
-bool is_over_sequences(Extent extent) { return extent == Extent::Sequence || extent == Extent::Cell; }
-
-bool speaks_of(FactorLayout const& factor, Variable const& target, Bound const& bound, std::size_t component, std::size_t sequence,
-               std::size_t step) {
-    FactorRegion const& region = factor.region;
-    if (!region.components.empty() && !region.components[component]) return false;
-    if (is_over_time(target.extent) && (step < region.first_step || step > region.last_step)) return false;
-    return !region.sequence || !is_over_sequences(target.extent) || bound.sequence_labels[sequence] == *region.sequence;
-}
-
-}  // namespace
-
-std::vector<std::vector<double>> make_masks(Layout const& layout, Bound const& bound) {
-    std::vector<std::vector<double>> masks;
-    for (FactorLayout const& factor : layout.factors) {
-        Variable const& target = layout.variables[factor.target];
-        std::size_t const size = bound.grid.size(target.extent);
-        std::vector<double> mask(target.components * size, 1.0);
-        for (std::size_t c = 0; c < target.components; ++c) {
-            bound.grid.for_each(target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) {
-                bool const is_taken = std::any_of(factor.overridden_by.begin(), factor.overridden_by.end(), [&](std::uint32_t later) {
-                    return speaks_of(layout.factors[later], target, bound, c, sequence, step);
-                });
-                bool const is_missing = target.kind == VariableKind::Data && std::isnan(bound.data[factor.target][c * size + i]);
-                if (is_taken || is_missing || !speaks_of(factor, target, bound, c, sequence, step)) mask[c * size + i] = 0;
-            });
-        }
-        bool const is_whole = std::all_of(mask.begin(), mask.end(), [](double m) { return m == 1; });
-        masks.push_back(is_whole ? std::vector<double>{} : std::move(mask));
-    }
-    return masks;
-}
-
-namespace {
-
-bool is_one(Layout const& layout, SpreadLayout const& part) {
-    if (part.variable) return layout.variables[*part.variable].components == 1 && layout.variables[*part.variable].extent == Extent::One;
-    return std::all_of(part.constant.begin(), part.constant.end(), [&](double v) { return v == part.constant.front(); });
-}
-
-/// One number is the spread of all cells.
-bool has_one_spread(Layout const& layout, FactorLayout const& factor) {
-    if (factor.has_covariance()) return true;
-    return std::all_of(factor.spread.begin(), factor.spread.end(), [&](SpreadLayout const& part) { return is_one(layout, part); });
-}
 
 bool is_learnt(Layout const& layout, SpreadLayout const& part) {
     return part.variable && layout.variables[*part.variable].kind == VariableKind::Scale;
@@ -83,17 +35,9 @@ std::size_t place_of(Layout const& layout, Bound const& bound, SpreadLayout cons
     return place * components + component;
 }
 
-std::vector<bool> weighted_factors(Layout const& layout, std::vector<std::vector<double>> const& masks) {
-    std::vector<bool> weighted;
-    for (std::size_t f = 0; f < layout.factors.size(); ++f)
-        weighted.push_back(!masks[f].empty() || !has_one_spread(layout, layout.factors[f]));
-    return weighted;
-}
-
-Factors::Factors(Plan const& plan, Bound const& bound, State const& state, std::vector<std::vector<double>> const& masks,
-                 std::vector<bool> const& weighted)
-    : plan_(plan), bound_(bound), state_(state), masks_(masks), weighted_(weighted) {
-    Layout const& layout = plan.layout;
+Factors::Factors(Problem const& problem, State const& state)
+    : problem_(problem), plan_(problem.plan), bound_(problem.bound), state_(state), masks_(problem.masks), weighted_(problem.weighted) {
+    Layout const& layout = plan_.layout;
     weights_.resize(layout.factors.size());
     covariance_precisions_.resize(layout.factors.size());
     scores_.resize(layout.factors.size());
@@ -191,7 +135,7 @@ void Factors::lay_out(std::size_t f) {
     for (std::uint32_t const part : learnt_parts_[f]) {
         Variable const& scale = layout.variables[*factor.spread[part].variable];
         std::size_t const entries = scale.components * bound_.grid.size(scale.extent);
-        score.parts.push_back({std::vector<double>(entries, 0.0), std::vector<double>(entries, 0.0)});
+        score.parts.push_back({std::vector<double>(entries, 0.0), std::vector<double>(entries, 0.0), {}, {}});
     }
     if (factor.is_binary) score.means.assign(target.components * bound_.grid.size(target.extent), 0.0);
     if (learnt_parts_[f].size() > most_alone) score.of_cells.assign(target.components * bound_.grid.size(target.extent), 0.0);
@@ -202,13 +146,7 @@ void Factors::lay_out(std::size_t f) {
             score.parts[k].counts[scale_index({static_cast<std::uint32_t>(f), learnt_parts_[f][k]}, c, sequence, step)] += m;
         score.log_constant += 0.5 * std::log(known_precision(f, c, sequence, step));
     });
-}
-
-template <class Visit>
-void Factors::for_each_cell(std::size_t f, Visit visit) const {
-    Variable const& target = plan_.layout.variables[plan_.layout.factors[f].target];
-    for (std::size_t c = 0; c < target.components; ++c)
-        bound_.grid.for_each(target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) { visit(c, i, sequence, step); });
+    list_drawn(f);
 }
 
 double Factors::mask(std::size_t factor, std::size_t component, std::size_t index) const {
@@ -256,27 +194,11 @@ double Factors::known_precision(std::size_t f, std::size_t component, std::size_
     return product;
 }
 
-double Factors::common_precision(std::size_t f) const {
-    return power(f) * (has_one_spread(plan_.layout, plan_.layout.factors[f]) ? precision(f, 0, 0, 0) : 1);
-}
-
-void Factors::refresh() {
-    Layout const& layout = plan_.layout;
-    for (std::size_t f = 0; f < layout.factors.size(); ++f) {
-        if (!weighted_[f]) continue;
-        FactorLayout const& factor = layout.factors[f];
-        bool const has_one = has_one_spread(layout, factor);
-        if (is_fresh_ && (has_one || learnt_parts_[f].empty())) continue;  // those never change
-        Variable const& target = layout.variables[factor.target];
-        std::size_t const size = bound_.grid.size(target.extent);
-        for (std::size_t c = 0; c < target.components; ++c) {
-            bound_.grid.for_each(target.extent, [&](std::size_t i, std::size_t sequence, std::size_t step) {
-                double const m = mask(f, c, i);
-                weights_[f][c * size + i] = m == 0 || has_one ? std::sqrt(m) : std::sqrt(m * precision(f, c, sequence, step));
-            });
-        }
-    }
-    is_fresh_ = true;
+double Factors::times_learnt(double number, std::size_t f, std::size_t but, std::size_t component, std::size_t sequence,
+                             std::size_t step) const {
+    for (std::size_t k = 0; k < learnt_parts_[f].size(); ++k)
+        if (k != but) number *= precision_of(plan_.layout.factors[f].spread[learnt_parts_[f][k]], component, sequence, step);
+    return number;
 }
 
 Factors::Sums const& Factors::sums_of(ScaleUse const& use) const {
@@ -298,8 +220,7 @@ void Factors::score(Inputs const& inputs) {
             continue;
         }
         score(f, *runners_[f]);
-        if (!scores_[f].of_cells.empty())
-            for (std::size_t k = 0; k < scores_[f].parts.size(); ++k) gather(f, k);
+        for (std::size_t k = 0; k < scores_[f].parts.size(); ++k) gather(f, k);
     }
 }
 
@@ -321,11 +242,12 @@ void Factors::score(std::size_t f, PassRunner& runner) {
     for (Chunk const& chunk : runner.chunks()) {
         runner.run(chunk);
         std::size_t const n = runner.size(chunk);
-        std::size_t const start = is_over_time(target.extent) ? (target.extent == Extent::Time ? chunk.first_step : chunk.first_cell) : 0;
+        std::size_t const start = first_of(chunk, target.extent);
         if (factor.has_covariance()) {
             score.quadratic += quadratic_form(f, runner, start, n);
             continue;
         }
+        score_drawn(f, runner, chunk, start);
         for (std::size_t c = 0; c < target.components; ++c) {
             if (registers[c] == no_register) continue;
             double const* r = runner.at(registers[c]);
@@ -355,43 +277,6 @@ void Factors::score(std::size_t f, PassRunner& runner) {
     }
 }
 
-void Factors::score_binary(std::size_t f, PassRunner& runner) {
-    Variable const& target = plan_.layout.variables[plan_.layout.factors[f].target];
-    std::size_t const size = bound_.grid.size(target.extent);
-    ScaleUse const use{static_cast<std::uint32_t>(f), learnt_parts_[f].front()};
-    auto const& registers = plan_.means[f].registers;
-    Score& score = scores_[f];
-    runner.begin();
-    for (Chunk const& chunk : runner.chunks()) {
-        runner.run(chunk);
-        std::size_t const start = is_over_time(target.extent) ? (target.extent == Extent::Time ? chunk.first_step : chunk.first_cell) : 0;
-        for (std::size_t c = 0; c < target.components; ++c) {
-            if (registers[c] == no_register) continue;
-            double const* means = runner.at(registers[c]);
-            bool const is_one = runner.is_one(registers[c]);
-            bound_.grid.for_each(target.extent, chunk.first_step, chunk.last_step,
-                                 [&](std::size_t i, std::size_t sequence, std::size_t step) {
-                                     double const mean = means[is_one ? 0 : i - start];
-                                     score.means[c * size + i] = mean;
-                                     if (mask(f, c, i) > 0) score.parts.front().squares[scale_index(use, c, sequence, step)] = mean * mean;
-                                 });
-        }
-    }
-}
-
-template <class F>
-double Factors::sum_over_binary(std::size_t f, F term) const {
-    FactorLayout const& factor = plan_.layout.factors[f];
-    std::vector<double> const& y = bound_.data[factor.target];
-    std::size_t const size = bound_.grid.size(plan_.layout.variables[factor.target].extent);
-    double sum = 0;
-    for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t sequence, std::size_t step) {
-        if (mask(f, c, i) == 0) return;
-        sum += term(scores_[f].means[c * size + i], y[c * size + i], precision_of(factor.spread.front(), c, sequence, step));
-    });
-    return sum;
-}
-
 void Factors::gather(ScaleLayout const& scale) {
     for (ScaleUse const& use : scale.uses) {
         if (scores_[use.factor].of_cells.empty()) continue;
@@ -401,16 +286,15 @@ void Factors::gather(ScaleLayout const& scale) {
 }
 
 void Factors::gather(std::size_t f, std::size_t learnt) {
+    gather_drawn(f, learnt);
     Score& score = scores_[f];
-    FactorLayout const& factor = plan_.layout.factors[f];
+    if (score.of_cells.empty()) return;  // all are of that part already
     std::vector<double>& squares = score.parts[learnt].squares;
     std::fill(squares.begin(), squares.end(), 0.0);
-    std::size_t const size = bound_.grid.size(plan_.layout.variables[factor.target].extent);
+    std::size_t const size = bound_.grid.size(plan_.layout.variables[plan_.layout.factors[f].target].extent);
+    ScaleUse const use{static_cast<std::uint32_t>(f), learnt_parts_[f][learnt]};
     for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t sequence, std::size_t step) {
-        double square = score.of_cells[c * size + i];
-        for (std::size_t k = 0; k < learnt_parts_[f].size(); ++k)
-            if (k != learnt) square *= precision_of(factor.spread[learnt_parts_[f][k]], c, sequence, step);
-        squares[scale_index({static_cast<std::uint32_t>(f), learnt_parts_[f][learnt]}, c, sequence, step)] += square;
+        squares[scale_index(use, c, sequence, step)] += times_learnt(score.of_cells[c * size + i], f, learnt, c, sequence, step);
     });
 }
 
@@ -451,11 +335,7 @@ double Factors::rounding(std::size_t f, double error) const {
 double Factors::quadratic(std::size_t f) const {
     FactorLayout const& factor = plan_.layout.factors[f];
     Score const& score = scores_[f];
-    if (factor.is_binary)
-        return sum_over_binary(f, [](double mean, double y, double local) {
-            double const residual = mean - (y - 0.5) / local;
-            return local * residual * residual;
-        });
+    if (factor.is_binary) return quadratic_of_binary(f);
     if (score.parts.empty()) return score.quadratic;
     double sum = 0;
     if (score.of_cells.empty()) {
@@ -466,10 +346,8 @@ double Factors::quadratic(std::size_t f) const {
     }
     std::size_t const size = bound_.grid.size(plan_.layout.variables[factor.target].extent);
     for_each_cell(f, [&](std::size_t c, std::size_t i, std::size_t sequence, std::size_t step) {
-        double square = score.of_cells[c * size + i];
-        if (square == 0) return;
-        for (std::uint32_t const part : learnt_parts_[f]) square *= precision_of(factor.spread[part], c, sequence, step);
-        sum += square;
+        double const square = score.of_cells[c * size + i];
+        if (square != 0) sum += times_learnt(square, f, all_learnt, c, sequence, step);
     });
     return sum;
 }
@@ -477,7 +355,7 @@ double Factors::quadratic(std::size_t f) const {
 double Factors::log_density(std::size_t f) const {
     FactorLayout const& factor = plan_.layout.factors[f];
     if (factor.is_flat()) return log_truncations_[f] + log_choices(f);
-    if (factor.is_binary) return sum_over_binary(f, [](double mean, double y, double) { return log_binary(y, mean); });
+    if (factor.is_binary) return log_of_binary(f, 1);
     Score const& score = scores_[f];
     double sum = score.log_constant + log_truncations_[f] - 0.5 * quadratic(f);
     for (std::size_t k = 0; k < score.parts.size(); ++k) {

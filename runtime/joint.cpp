@@ -221,7 +221,7 @@ class SpreadSampler : public BlockSampler {
         double const* y = runner.at(b);
         Extent const domain = runner.pass().domain;
         if (domain == variable_.extent) {
-            std::size_t const start = domain == Extent::Cell ? chunk.first_cell : (domain == Extent::Time ? chunk.first_step : 0);
+            std::size_t const start = first_of(chunk, domain);
             std::size_t const n = runner.size(chunk);
             for (std::size_t i = 0; i < n; ++i) out[start + i] += scale * x[i] * y[i];
             return;

@@ -23,6 +23,13 @@ constexpr double least_refusal = 1e-3;
 std::uint64_t stream_of(std::uint64_t chain, std::uint64_t replica) { return chain | (replica + 1) << 32; }
 constexpr std::uint64_t exchange_block = std::uint64_t{1} << 60;
 
+/// How much more likely two neighbours are with their powers exchanged, in logarithms. Without binary outputs as one product, in which
+/// nothing cancels.
+double log_gain(Replica const& upper, double high, Replica const& lower, double low, bool has_binary) {
+    if (!has_binary) return (high - low) * (lower.slope().first - upper.slope().first);
+    return lower.log_change(low, high) + upper.log_change(high, low);
+}
+
 }  // namespace
 
 std::vector<double> first_powers(std::size_t rungs, double lowest) {
@@ -118,20 +125,32 @@ void Ladder::replace_lost() {
 
 void Ladder::exchange(std::uint64_t index) {
     Stream stream(options_.seed, stream_of(options_.chain, 0), index, exchange_block);
+    auto const& factors = problem_.plan.layout.factors;
+    bool const has_binary = std::any_of(factors.begin(), factors.end(), [](FactorLayout const& factor) { return factor.is_binary; });
     for (std::size_t r = index % 2; r + 1 < powers_.size(); r += 2) {
-        double const gain = at(r + 1).log_likelihood() - at(r).log_likelihood();
-        double const taken = std::isnan(gain) ? 0 : std::min(1.0, std::exp((powers_[r] - powers_[r + 1]) * gain));
+        double const gain = log_gain(at(r), powers_[r], at(r + 1), powers_[r + 1], has_binary);
+        double const taken = std::isnan(gain) ? 0 : std::min(1.0, std::exp(gain));
         refused_[r] += 1 - taken;
         tried_[r] += 1;
         if (!(stream.uniform() < taken)) continue;
         std::swap(at_[r], at_[r + 1]);
-        for (std::size_t const rung : {r, r + 1}) members_[at_[rung]].replica->set_power(powers_[rung]);
+        for (std::size_t const rung : {r, r + 1}) {
+            members_[at_[rung]].replica->set_power(powers_[rung]);
+            members_[at_[rung]].replica->draw_binary_locals(index);
+        }
     }
     Way& last = ways_[at_.back()];
     if (last == Way::Down) last = Way::Up;
     Way& first = ways_[at_.front()];
     if (first == Way::Up) ++round_trips_;
     first = Way::Down;
+}
+
+RungDraw Ladder::draw(std::size_t rung) const {
+    double const here = powers_[rung];
+    auto const half_way_to = [&](std::size_t other) { return at(rung).log_change(here, (here + powers_[other]) / 2); };
+    auto const [slope, curvature] = at(rung).slope();
+    return {rung > 0 ? half_way_to(rung - 1) : 0, rung + 1 < powers_.size() ? half_way_to(rung + 1) : 0, slope, curvature};
 }
 
 std::vector<double> Ladder::refusals() const {

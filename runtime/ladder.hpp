@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "evidence.hpp"
 #include "recovery.hpp"
 #include "replica.hpp"
 
@@ -35,10 +36,10 @@ class Ladder {
     void start(bool as_wide, std::uint64_t attempt = 0);
     /// Every replica there.
     void start(State const& state);
-    /// A sweep of every replica, then exchanges between rungs 0 and 1, 2 and 3, ..., and the next time between 1 and 2, 3 and 4, ...: this
-    /// even-odd scheme is not reversible, so that replicas go on in one direction. `index` names the random numbers. A replica that
-    /// numerical trouble stops goes on from the state of the nearest rung that has none. Throws what Recovery::sweep throws if there is
-    /// none.
+    /// A sweep of every replica, then exchanges between rungs 0 and 1, 2 and 3, ..., and the next time between 1 and 2, 3 and 4, ..., with
+    /// the local scales of binary outputs integrated out, and drawn anew: this even-odd scheme is not reversible, so that replicas go on in
+    /// one direction. `index` names the random numbers. A replica that numerical trouble stops goes on from the state of the nearest rung
+    /// that has none. Throws what Recovery::sweep throws if there is none.
     void step(std::uint64_t index);
     /// What the last step took, rung by rung.
     std::vector<Repair> const& repairs() const { return repairs_; }
@@ -50,6 +51,8 @@ class Ladder {
     std::size_t rungs() const { return powers_.size(); }
     std::vector<double> const& powers() const { return powers_; }
     Replica const& at(std::size_t rung) const { return *members_[at_[rung]].replica; }  ///< rung 0 has power 1
+    /// What the state at a rung says of the likelihood at other powers.
+    RungDraw draw(std::size_t rung) const;
     /// Since counting began: shares of refused exchanges between neighbours, [rungs - 1], of their probabilities.
     std::vector<double> refusals() const;
     /// Times that a replica came from rung 0 to the last and back since counting began.

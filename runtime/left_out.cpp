@@ -103,7 +103,7 @@ Problem without(Compiled const& compiled, Problem const& problem, std::vector<Ou
         if (mask.empty()) mask.assign(target.components * problem.bound.grid.size(target.extent), 1.0);
         mask[entry_of(problem, cell)] = 0;
     }
-    rest.weighted = weighted_factors(layout, rest.masks);
+    rest.weighted = weighted_factors(layout, rest);
     rest.plan = compiled.plan(rest.weighted);
     return rest;
 }

@@ -77,8 +77,7 @@ struct DensitiesThere {
     CellDensities cells;
 
     DensitiesThere(Problem const& read, State const& state)
-        : factors(read.plan, read.bound, state, read.masks, read.weighted),
-          cells(read, Inputs{read.plan.layout, read.bound, state, factors.weights()}, factors) {}
+        : factors(read, state), cells(read, Inputs{read.plan.layout, read.bound, state, factors.weights()}, factors) {}
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ MeanField::MeanField(Problem const& problem, ExpectationPlan const& expectations
     : problem_(problem),
       expectations_(expectations),
       posterior_(make_posterior(problem)),
-      factors_(problem.plan, problem.bound, posterior_.state, problem.masks, problem.weighted),
+      factors_(problem, posterior_.state),
       expected_(problem.plan, expectations, inputs(), factors_, posterior_.covariances),
       exact_fit_(problem, factors_) {
     for (TermPlan const* term : tilted)

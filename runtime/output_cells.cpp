@@ -4,10 +4,8 @@ namespace bam {
 namespace {
 
 bool is_drawn(Problem const& problem, std::uint32_t variable, std::size_t entry) {
-    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
-        if (problem.plan.lagged_outputs[k].variable == variable) return !problem.augmented[k].empty() && problem.augmented[k][entry];
-    }
-    return false;
+    std::vector<bool> const* const drawn = drawn_cells(problem, variable);
+    return drawn != nullptr && (*drawn)[entry];
 }
 
 }  // namespace

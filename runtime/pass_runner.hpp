@@ -27,6 +27,11 @@ struct Chunk {
     std::size_t last_cell = 0;
 };
 
+/// Index, in arrays of that extent, of what a chunk begins with.
+inline std::size_t first_of(Chunk const& chunk, Extent extent) {
+    return extent == Extent::Cell ? chunk.first_cell : (extent == Extent::Time ? chunk.first_step : 0);
+}
+
 /// The steps in chunks of about Grid::chunk_cells cells, or all in one. Without a domain over time there is one chunk.
 std::vector<Chunk> make_chunks(Grid const& grid, Extent domain, bool whole = false);
 

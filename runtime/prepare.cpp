@@ -63,7 +63,7 @@ bool is_augmented(Plan const& plan, std::size_t variable) {
 void plan_sweep(Compiled const& compiled, Layout const& layout, Bound bound, Problem& problem) {
     auto const plan = [&] {
         problem.masks = make_masks(layout, bound);
-        problem.weighted = weighted_factors(layout, problem.masks);
+        problem.weighted = weighted_factors(layout, problem);
         problem.plan = compiled.plan(problem.weighted);
     };
     plan();
@@ -252,7 +252,7 @@ void Preparer::report_spread(Layout const& layout, Bound const& bound, FactorLay
 void Preparer::report_improper_scales(Problem const& problem) {
     Layout const& layout = problem.plan.layout;
     State const state = make_state(layout, problem.bound.grid);
-    Factors const factors(problem.plan, problem.bound, state, problem.masks, problem.weighted);
+    Factors const factors(problem, state);
     for (ScaleLayout const& scale : layout.scales) {
         if (is_proper(scale, layout, factors)) continue;
         Variable const& variable = layout.variables[scale.variable];

@@ -70,7 +70,9 @@ std::string indented(std::string const& text) {
 }
 
 std::vector<bool> all_alike(Layout const& layout) {
-    return weighted_factors(layout, std::vector<std::vector<double>>(layout.factors.size()));
+    Problem problem;
+    problem.masks.resize(layout.factors.size());
+    return weighted_factors(layout, problem);
 }
 
 }  // namespace

@@ -42,6 +42,9 @@ double output_sd(Problem const& problem) {
     return variance > 0 ? std::sqrt(variance) : 1;
 }
 
+/// Above the numbers of what a sweep draws.
+constexpr std::uint64_t exchanged_block = std::uint64_t{1} << 59;
+
 double draw_within(Interval const& interval, double mean, double sd, Stream& stream) {
     if (!interval.is_bounded()) return mean + sd * stream.normal();
     double const precision = 1 / (sd * sd);
@@ -56,7 +59,7 @@ Replica::Replica(Problem const& problem, std::uint64_t seed, std::uint64_t chain
       chain_(chain),
       options_(options),
       state_(make_state(problem.plan.layout, problem.bound.grid)),
-      factors_(problem.plan, problem.bound, state_, problem.masks, problem.weighted),
+      factors_(problem, state_),
       exact_fit_(problem, factors_),
       faults_(injected_faults) {
     Plan const& plan = problem.plan;
@@ -248,6 +251,37 @@ void Replica::draw_all(std::uint64_t index) {
     update_densities();
 }
 
+double Replica::log_change(double from, double to) const {
+    Layout const& layout = problem_.plan.layout;
+    double sum = (to - from) * log_normals_;
+    for (std::size_t f = 0; f < layout.factors.size(); ++f)
+        if (layout.factors[f].is_binary) sum += factors_.log_of_binary(f, to) - factors_.log_of_binary(f, from);
+    return sum;
+}
+
+PowerSlope Replica::slope() const {
+    Layout const& layout = problem_.plan.layout;
+    PowerSlope sum{log_normals_, 0};
+    for (std::size_t f = 0; f < layout.factors.size(); ++f) {
+        if (!layout.factors[f].is_binary) continue;
+        auto const [first, second] = factors_.slope_of_binary(f, factors_.power());
+        sum.first += first;
+        sum.second += second;
+    }
+    return sum;
+}
+
+void Replica::draw_binary_locals(std::uint64_t index) {
+    bool is_any = false;
+    for (ScaleLayout const& scale : problem_.plan.layout.scales) {
+        if (!is_binary(scale)) continue;
+        Stream stream(seed_, chain_, index, exchanged_block + scale.variable);
+        draw_scale(scale, problem_.plan.layout, factors_, state_, stream);
+        is_any = true;
+    }
+    if (is_any) update_densities();
+}
+
 /// Brings weights and densities up to a state that was set from outside.
 void Replica::finish() {
     factors_.score(inputs());
@@ -256,11 +290,14 @@ void Replica::finish() {
 
 void Replica::update_densities() {
     factors_.refresh();
-    log_joint_ = log_likelihood_ = 0;
+    log_joint_ = log_likelihood_ = log_normals_ = 0;
     for (std::size_t f = 0; f < problem_.plan.layout.factors.size(); ++f) {
+        FactorLayout const& factor = problem_.plan.layout.factors[f];
         double const density = factors_.log_density(f);
         log_joint_ += density;
-        if (problem_.plan.layout.factors[f].is_observation) log_likelihood_ += density;
+        if (!factor.is_observation) continue;
+        log_likelihood_ += density;
+        if (!factor.is_binary) log_normals_ += density - factors_.log_density_of_drawn(f);
     }
     for (ScaleLayout const& scale : problem_.plan.layout.scales)
         if (!is_binary(scale)) log_joint_ += log_prior(scale, problem_.plan.layout, state_);

@@ -14,19 +14,10 @@
 #include "factors.hpp"
 #include "orbit.hpp"
 #include "plan.hpp"
+#include "problem.hpp"
 #include "state.hpp"
 
 namespace bam {
-
-/// What all chains share: the plan, the table with missing outputs as 0, and which cells count.
-struct Problem {
-    Plan plan;
-    Bound bound;                             ///< missing cells are 0 here: their weight is 0
-    std::vector<std::vector<double>> masks;  ///< make_masks() of the table as read
-    std::vector<bool> weighted;
-    std::vector<std::vector<bool>>
-        augmented;  ///< per lagged output of the plan: [component][cell], true where its missing cells are drawn; empty if none are missing
-};
 
 struct Fault;
 
@@ -91,16 +82,21 @@ class Replica {
 
     State const& state() const { return state_; }
     void set_state(State const& state);
-    /// From now on sweeps leave p(parameters) p(y | parameters, local scales)^power as it is; 1 is the posterior. Not where missing outputs
-    /// are drawn, nor of binary ones (`is_temperable`).
+    /// From now on sweeps leave p(parameters) p(y | parameters, local scales)^power as it is, with y the observed outputs and drawn ones
+    /// among the parameters; 1 is the posterior.
     void set_power(double power) { factors_.set_power(power); }
     /// log p(y, parameters), of the parameters as the file declares them; as of the last sweep. Local scales of binary outputs are
     /// integrated out: how wide they are says nothing of the parameters.
     double log_joint() const { return log_joint_; }
-    /// log p(y | parameters)
+    /// log p(y | parameters), of drawn outputs too
     double log_likelihood() const { return log_likelihood_; }
-    /// Log density, up to a constant, of what sweeps leave as it is: log_joint() with the likelihood raised to the power.
-    double log_target() const { return log_joint_ - (1 - factors_.power()) * log_likelihood_; }
+    /// By how much the log likelihood of the observed outputs changes from one power to another at this state, local scales of binary
+    /// outputs integrated out: (to - from) L without such outputs.
+    double log_change(double from, double to) const;
+    /// Its derivatives at the power.
+    PowerSlope slope() const;
+    /// Draws the local scales of binary outputs anew at the power: once it has changed. `index` names the random numbers.
+    void draw_binary_locals(std::uint64_t index);
     Inputs inputs() const { return {problem_.plan.layout, problem_.bound, state_, factors_.weights()}; }
     Factors& factors() { return factors_; }
     Factors const& factors() const { return factors_; }
@@ -143,6 +139,7 @@ class Replica {
     std::unique_ptr<Magnitudes> magnitudes_;  ///< made where digits are in doubt
     double log_joint_ = 0;
     double log_likelihood_ = 0;
+    double log_normals_ = 0;                         ///< log_likelihood_ without drawn and without binary outputs
     std::vector<std::vector<double>> scale_starts_;  ///< of an ascent: per variable, the scales at its first pass; else empty
     std::vector<std::vector<double>> scale_sds_;     ///< per variable: of the scales, given everything else
 };

@@ -18,23 +18,6 @@ double square(double x) { return x * x; }
 /// Of the sd at the start. Below it the density is taken to have no bound; half the digits of a precision are gone there.
 constexpr double smallest_sd = 1e-6;
 
-/// Cells that count and their squared residuals, weighted by the rest of their precision; both times the power of their statement.
-struct Statistics {
-    double n = 0;
-    double squares = 0;
-};
-
-Statistics statistics(ScaleLayout const& scale, Factors const& factors, std::size_t entry) {
-    Statistics sums;
-    for (ScaleUse const& use : scale.uses) {
-        double const power = factors.power(use.factor);
-        if (power == 0) continue;  // squares may be infinite there
-        sums.n += power * factors.counts(use)[entry];
-        sums.squares += power * factors.squares(use)[entry];
-    }
-    return sums;
-}
-
 template <class F>
 void for_each_entry(ScaleLayout const& scale, Layout const& layout, State const& state, F f) {
     std::size_t const components = layout.variables[scale.variable].components;
@@ -66,7 +49,7 @@ ScalePriorLayout prior_of(ScaleLayout const& scale, std::size_t component, State
 void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& factors, State& state, Stream& stream) {
     if (!scale.locals.empty()) return draw_degrees_of_freedom(scale, layout, factors, state, stream);
     for_each_entry(scale, layout, state, [&](std::size_t e, ScalePriorLayout const& prior) {
-        auto const [n, squares] = statistics(scale, factors, e);
+        auto const [n, squares] = factors.statistics(scale, e);
         if (prior.family == ScaleFamily::PolyaGamma) {
             state.values[scale.variable][e] = polya_gamma(stream, std::sqrt(squares));
             return;
@@ -92,7 +75,7 @@ double log_conditional(ScaleLayout const& scale, Layout const& layout, Factors c
     if (!scale.locals.empty()) return log_density_with_locals(scale, layout, factors, state);
     std::size_t const size = state.values[scale.variable].size() / layout.variables[scale.variable].components;
     ScalePriorLayout const prior = prior_of(scale, entry / size, state);
-    auto const [n, squares] = statistics(scale, factors, entry);
+    auto const [n, squares] = factors.statistics(scale, entry);
     if (prior.family == ScaleFamily::PolyaGamma) return log_polya_gamma(state.values[scale.variable][entry], std::sqrt(squares));
     if (is_nearly_normal(prior)) {
         double const sd = state.values[scale.variable][entry];
@@ -113,7 +96,7 @@ ScaleMode maximise_scale(ScaleLayout const& scale, Layout const& layout, Factors
                          State& state, std::vector<double>& sds) {
     ScaleMode result;
     for_each_entry(scale, layout, state, [&](std::size_t e, ScalePriorLayout const& prior) {
-        auto const [n, squares] = statistics(scale, factors, e);
+        auto const [n, squares] = factors.statistics(scale, e);
         ScalePeak const mode = peak(prior, scale.spread, n, squares);
         double const v = mode.variance;
         if (!(v > square(smallest_sd) * to_variance(scale.spread, starts[e])) || !std::isfinite(v)) {
@@ -154,7 +137,7 @@ bool is_proper(ScaleLayout const& scale, Layout const& layout, Factors const& fa
     std::size_t const entries = factors.counts(scale.uses.front()).size();
     std::size_t const size = entries / layout.variables[scale.variable].components;
     for (std::size_t e = 0; e < entries; ++e) {
-        double const n = statistics(scale, factors, e).n;
+        double const n = factors.statistics(scale, e).n;
         ScalePriorLayout const& prior = prior_of(scale, e / size);
         if (prior.family == ScaleFamily::PolyaGamma) continue;
         Kernel const k = kernel(prior, scale.spread, 1);

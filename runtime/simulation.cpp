@@ -82,9 +82,9 @@ Problem with_all_cells(Compiled const& compiled, Problem const& problem) {
     Problem complete = problem;  // missing cells are 0 in it, and so no longer told from others
     Layout const& layout = problem.plan.layout;
     complete.masks = make_masks(layout, complete.bound);
-    complete.weighted = weighted_factors(layout, complete.masks);
-    complete.plan = compiled.plan(complete.weighted);
     complete.augmented.assign(complete.plan.lagged_outputs.size(), {});
+    complete.weighted = weighted_factors(layout, complete);
+    complete.plan = compiled.plan(complete.weighted);
     return complete;
 }
 

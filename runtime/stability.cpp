@@ -30,10 +30,7 @@ struct Growth {
 class Stability {
   public:
     explicit Stability(Problem const& problem)
-        : problem_(problem),
-          layout_(problem.plan.layout),
-          state_(make_state(layout_, problem.bound.grid)),
-          factors_(problem.plan, problem.bound, state_, problem.masks, problem.weighted) {}
+        : problem_(problem), layout_(problem.plan.layout), state_(make_state(layout_, problem.bound.grid)), factors_(problem, state_) {}
 
     /// Of a decay over time; nothing if its prior is not known before other parameters are.
     std::optional<Growth> growth(DecayLayout const& decay) {

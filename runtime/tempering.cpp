@@ -22,17 +22,6 @@ constexpr double usual_lowest = 0.05;
 /// With improper priors, the least power may not be far below 1, or there is nothing to exchange.
 constexpr double most_lowest = 0.5;
 
-/// Missing cells that later means look back at are parameters: a power of their statements is not proper.
-bool draws_outputs(Problem const& problem) {
-    return std::any_of(problem.augmented.begin(), problem.augmented.end(), [](std::vector<bool> const& cells) { return !cells.empty(); });
-}
-
-/// A power of p(y | mean) of an output that is 0 or 1 is a normal cell given another number than PG(1, mean), which is not drawn here.
-FactorLayout const* find_binary(Layout const& layout) {
-    auto const it = std::find_if(layout.factors.begin(), layout.factors.end(), [](FactorLayout const& factor) { return factor.is_binary; });
-    return it == layout.factors.end() ? nullptr : &*it;
-}
-
 /// Observed cells of the entry of a learnt spread that has fewest of them; infinite where no spread of outputs is learnt.
 double fewest_cells_of_a_spread(Problem const& problem) {
     Layout const& layout = problem.plan.layout;
@@ -68,8 +57,6 @@ double flat_entries(Problem const& problem) {
 
 }  // namespace
 
-bool is_temperable(Problem const& problem) { return !draws_outputs(problem) && !find_binary(problem.plan.layout); }
-
 std::size_t rungs_for(double barrier) {
     return std::clamp(static_cast<std::size_t>(std::ceil(2.5 * barrier)) + 1, fewest_rungs, most_adapted_rungs);
 }
@@ -83,7 +70,7 @@ std::size_t Tempering::most_rungs() const {
 
 Tempering tempering_of(Problem const& problem, ChainOptions const& options) {
     Tempering tempering;
-    if (!is_temperable(problem) || (options.exchange == ReplicaExchange::Off && !options.evidence)) return tempering;
+    if (options.exchange == ReplicaExchange::Off && !options.evidence) return tempering;
     tempering.is_while_sampling = options.exchange == ReplicaExchange::AllAlong || options.evidence;
     tempering.finds_start = options.ascent_passes == 0 && (tempering.is_while_sampling || problem.plan.is_multilinear);
     tempering.rungs = options.rungs;
@@ -100,23 +87,6 @@ Tempering tempering_of(Problem const& problem, ChainOptions const& options) {
 std::optional<Diagnostic> refuse_tempering(Problem const& problem, ChainOptions const& options) {
     if (!options.evidence && options.exchange != ReplicaExchange::AllAlong) return std::nullopt;
     std::string const what = options.evidence ? "there is no log evidence" : "replicas cannot be exchanged";
-    Layout const& layout = problem.plan.layout;
-    for (std::size_t k = 0; k < problem.augmented.size(); ++k) {
-        if (problem.augmented[k].empty()) continue;
-        Variable const& output = layout.variables[problem.plan.lagged_outputs[k].variable];
-        return Diagnostic{548,
-                          Severity::Error,
-                          fmt::format("{}: cells of `{}` are missing that a later mean looks back at", what, output.name),
-                          {{output.span, "they are drawn as parameters"}},
-                          {"fill them in, or begin after them", options.evidence ? "or leave out --evidence" : "or leave out --tempering"}};
-    }
-    if (FactorLayout const* binary = find_binary(layout))
-        return Diagnostic{548,
-                          Severity::Error,
-                          fmt::format("{}: `{}` is 0 or 1", what, layout.variables[binary->target].name),
-                          {{binary->span, "powers of this likelihood are not drawn"}},
-                          {options.evidence ? "leave out --evidence: `bam compare` ranks models of such outputs by how well they predict"
-                                            : "leave out --tempering: chains start as well without it"}};
     // Without evidence improper priors do no harm where there are cells enough.
     if (!options.evidence && tempering_of(problem, options).is_while_sampling) return std::nullopt;
     std::vector<std::string> const flat = find_flat(problem);
@@ -124,7 +94,7 @@ std::optional<Diagnostic> refuse_tempering(Problem const& problem, ChainOptions 
     std::string const why = options.evidence ? "an improper prior has no integral, so p(y) has none"
                                              : "with so few cells no posterior is left at lower powers of the likelihood";
     Diagnostic diagnostic{548, Severity::Error, fmt::format("{}: {}", what, why), {}, {}};
-    for (Variable const& variable : layout.variables)
+    for (Variable const& variable : problem.plan.layout.variables)
         if (std::find(flat.begin(), flat.end(), variable.name) != flat.end())
             diagnostic.labels.push_back({variable.span, "its prior is improper"});
     diagnostic.notes = {fmt::format("give {} a proper prior{}", first_few(flat), options.evidence ? "; how wide it is counts" : ""),

@@ -19,14 +19,10 @@ struct Tempering {
     std::size_t most_rungs() const;  ///< 0: no exchange
 };
 
-/// Whether replicas sweep at powers of the likelihood: not where missing outputs are drawn, nor where outputs are 0 or 1.
-bool is_temperable(Problem const& problem);
-
 /// As the options say; where they leave it open, before the warmup where a mean multiplies blocks.
 Tempering tempering_of(Problem const& problem, ChainOptions const& options);
 
-/// Why what was asked for cannot be. BAM0548: no evidence of priors that are improper, or of outputs that are drawn or
-/// binary.
+/// Why what was asked for cannot be. BAM0548: no evidence of priors that are improper.
 std::optional<Diagnostic> refuse_tempering(Problem const& problem, ChainOptions const& options);
 
 /// Rungs for a barrier: of neighbours two exchanges of five are refused (the least round trip time has one of two).

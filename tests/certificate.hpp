@@ -75,8 +75,10 @@ class ChosenNormals : public NormalSource {
 /// Largest violation of the identity over all blocks of the plan, relative to the log joint, at the replica's state.
 class Certificate {
   public:
-    Certificate(Study const& study, std::uint64_t seed)
-        : study_(study), oracle_(study), replica_(study.problem, seed, 1, {}), random_(seed) {
+    /// `power`: of the likelihood.
+    Certificate(Study const& study, std::uint64_t seed, double power = 1)
+        : study_(study), oracle_(study), replica_(study.problem, seed, 1, {}), random_(seed), power_(power) {
+        replica_.set_power(power);
         replica_.start(0);
     }
 
@@ -94,8 +96,14 @@ class Certificate {
 
     /// The engine's own log joint against the definition.
     double log_joint_error() {
-        double const expected = oracle_.log_joint(replica_.state());
+        double const expected = oracle_.log_joint(replica_.state(), power_);
         return std::abs(log_augmented(study_.problem, replica_) - expected) / (1 + std::abs(expected));
+    }
+
+    /// What replicas exchange by, against the definition.
+    double log_change_error() {
+        double const expected = oracle_.log_observed(replica_.state());
+        return std::abs(replica_.log_change(0, 1) - expected) / (1 + std::abs(expected));
     }
 
   private:
@@ -107,13 +115,13 @@ class Certificate {
         State const start = replica_.state();
         ChosenNormals none({});
         draw(none);
-        double const reference = oracle_.log_joint(replica_.state()) + 0.5 * none.squares();
+        double const reference = oracle_.log_joint(replica_.state(), power_) + 0.5 * none.squares();
         double worst = 0;
         for (int repeat = 0; repeat < 3; ++repeat) {
             ChosenNormals chosen(normals(none.taken()));
             replica_.set_state(start);
             draw(chosen);
-            double const there = oracle_.log_joint(replica_.state());
+            double const there = oracle_.log_joint(replica_.state(), power_);
             worst = std::max(worst, std::abs(there + 0.5 * chosen.squares() - reference) / (1 + std::abs(reference)));
         }
         return worst;
@@ -140,7 +148,7 @@ class Certificate {
                 replica_.draw_block(b, chosen);
                 State mixed = replica_.state();
                 restore_after(mixed, start, block.variable, t);
-                double const there = oracle_.log_joint(mixed) + 0.5 * chosen.squares(first, first + count);
+                double const there = oracle_.log_joint(mixed, power_) + 0.5 * chosen.squares(first, first + count);
                 if (repeat == 0) {
                     reference = there;
                 } else {
@@ -172,6 +180,7 @@ class Certificate {
     Oracle oracle_;
     Replica replica_;
     std::mt19937_64 random_;
+    double power_;
 };
 
 }  // namespace bam::test

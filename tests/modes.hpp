@@ -1,4 +1,4 @@
-// Simulated problems whose posteriors have several modes: 12 sequences of 12 steps, and little noise.
+// Simulated problems whose posteriors have several modes: sequences of 12 steps, and little noise, or outputs that are 0 or 1.
 #pragma once
 
 #include <fmt/core.h>
@@ -7,7 +7,8 @@
 
 namespace bam::test {
 
-inline constexpr std::size_t modes_problems = 3;
+inline constexpr std::size_t modes_problems = 4;
+inline constexpr std::size_t modes_sequences[modes_problems] = {12, 12, 12, 24};
 
 /// Inputs from the standard normal; outputs are to be simulated.
 inline std::string inputs_table(std::size_t sequences, std::size_t steps) {
@@ -71,11 +72,25 @@ state {
 }
 observe { y[t] ~ normal(g[t]' * (slow_q * x[t]) + h[t]' * (fast_q * x[t]), sigma) }
 table { seq = seq; t = t; feat = [x1, x2, x3]; out = [y1] }
+)",
+    R"(
+dims { sequence seq; time t; feat; out; unit = 2 }
+data { x[seq, t, feat]; y[seq, t, out] }
+param {
+  W_k[unit, feat] ~ normal(0, 1)
+  W_q[unit, feat] ~ normal(0, 1)
+  W_v[out, feat]  ~ normal(0, 1)
+  a[unit, t > 0]  ~ normal(0.95, 0.03)
+  a[2]            ~ normal(0.4, 0.15)
+}
+state { k = W_k * x[t]; q = W_q * x[t]; v = W_v * x[t]; h[t] = diag(a[t]) * h[t-1] + k * v' }
+observe { y[t] ~ bernoulli_logit(h[t]' * q) }
+table { seq = seq; t = t; feat = [one = 1, x1, x2, x3]; out = [y1, y2] }
 )"};
 
 /// Parameters from their priors, but sigma 0.1, and outputs given them.
 inline std::unique_ptr<Study> modes_problem(std::size_t which) {
-    auto result = study(modes_models[which], inputs_table(12, 12));
+    auto result = study(modes_models[which], inputs_table(modes_sequences[which], 12));
     Problem& problem = result->problem;
     Simulator simulator(*result, 7 + which);
     State state = Replica(problem, 1, 1, {}).state();

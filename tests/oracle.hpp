@@ -90,11 +90,36 @@ class Oracle {
         return 0;
     }
 
-    /// log p(y, parameters) up to nothing: every normal and every scale prior with its constant.
-    double log_joint(State const& state) const {
+    /// log p(y, parameters) up to nothing: every normal and every scale prior with its constant. At a power of the likelihood, all but
+    /// log_powered() as it is.
+    double log_joint(State const& state, double power = 1) const {
         double sum = 0;
         for (std::size_t f = 0; f < model_.factors.size(); ++f) sum += log_density(f, state);
         for (ScalePrior const& prior : model_.scale_priors) sum += log_prior(prior, state);
+        return power == 1 ? sum : sum - (1 - power) * log_powered(state);
+    }
+
+    /// What a power of the likelihood is on: the outputs that were observed, those of 0 or 1 given their local scales.
+    double log_powered(State const& state) const {
+        double sum = 0;
+        for (std::size_t f = 0; f < model_.factors.size(); ++f)
+            if (problem_.plan.layout.factors[f].is_observation) sum += log_density(f, state, Cells::Observed);
+        return sum;
+    }
+
+    /// The log likelihood of the outputs that were observed: those of 0 or 1 without local scales.
+    double log_observed(State const& state) const {
+        double sum = log_powered(state);
+        for (std::size_t f = 0; f < model_.factors.size(); ++f) {
+            Factor const& factor = model_.factors[f];
+            if (!factor.is_binary) continue;
+            sum -= log_density_of_binary(f, state);
+            std::uint32_t const v = numbering_.variables.at(factor.target);
+            for_each_counted(f, [&](Entry const& entry, std::size_t at, std::size_t sequence, std::size_t step) {
+                double const odds = std::exp(value(factor.mean, entry, sequence, step, state));
+                sum += std::log((problem_.bound.data[v][at] == 1 ? odds : 1) / (1 + odds));
+            });
+        }
         return sum;
     }
 
@@ -131,7 +156,10 @@ class Oracle {
         return product;
     }
 
-    double log_density(std::size_t f, State const& state) const {
+    /// Which cells of a factor that count; missing ones that are drawn count, too.
+    enum class Cells { All, Observed };
+
+    double log_density(std::size_t f, State const& state, Cells cells = Cells::All) const {
         Factor const& factor = model_.factors[f];
         double const truncation = factor.interval.is_bounded() ? log_truncation(f, state) : 0;
         if (factor.is_categorical()) return log_choices(f, state);
@@ -139,7 +167,8 @@ class Oracle {
         if (factor.is_binary) return log_density_of_binary(f, state);
         if (factor.has_covariance()) return log_density_of_covariance(f, state);
         double sum = 0;
-        for_each_counted(f, [&](Entry const& entry, std::size_t, std::size_t sequence, std::size_t step) {
+        for_each_counted(f, [&](Entry const& entry, std::size_t at, std::size_t sequence, std::size_t step) {
+            if (cells == Cells::Observed && is_drawn(factor, at)) return;
             double const r = value(factor.residual, entry, sequence, step, state);
             double const var = variance(factor, entry, sequence, step, state);
             sum += -0.5 * std::log(2 * std::numbers::pi * var) - 0.5 * r * r / var;
@@ -230,6 +259,13 @@ class Oracle {
     }
 
   private:
+    bool is_drawn(Factor const& factor, std::size_t at) const {
+        std::uint32_t const target = numbering_.variables.at(factor.target);
+        for (std::size_t k = 0; k < problem_.augmented.size(); ++k)
+            if (problem_.plan.lagged_outputs[k].variable == target) return !problem_.augmented[k].empty() && problem_.augmented[k][at];
+        return false;
+    }
+
     /// Of the cells of a factor those that count: `at` is where they stand among the values of its target.
     template <class F>
     void for_each_counted(std::size_t f, F visit) const {

@@ -50,15 +50,18 @@ void check_sweeps(std::filesystem::path const& model, std::string const& table, 
 }  // namespace
 
 TEST_CASE("allocations: none in a step of a ladder") {
-    auto const study = study_file(studies / "attention.bam", text_of(studies / "small.csv"));
-    Ladder ladder(study->problem, {4, 0.1, 1, 1, 1, {false, true, -0.6}});
-    ladder.start(false);
-    for (std::uint64_t i = 0; i < 5; ++i) ladder.step(i);
-    std::size_t const before = allocations;
-    allow_eigen(false);
-    for (std::uint64_t i = 5; i < 50; ++i) ladder.step(i);
-    allow_eigen(true);
-    CHECK(allocations == before);
+    for (auto const& [model, table] : {Case{"attention", "small"}, {"binary", "small"}, {"two_gaps", "small"}, {"ar", "series"}}) {
+        CAPTURE(model);
+        auto const study = study_file(studies / (std::string(model) + ".bam"), text_of(studies / (std::string(table) + ".csv")));
+        Ladder ladder(study->problem, {4, 0.1, 1, 1, 1, {false, true, -0.6}});
+        ladder.start(false);
+        for (std::uint64_t i = 0; i < 5; ++i) ladder.step(i);
+        std::size_t const before = allocations;
+        allow_eigen(false);
+        for (std::uint64_t i = 5; i < 50; ++i) ladder.step(i);
+        allow_eigen(true);
+        CHECK(allocations == before);
+    }
 }
 
 TEST_CASE("allocations: none in a sweep or in what is kept of it") {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -9,6 +10,8 @@
 #include "convergence.hpp"
 #include "geweke.hpp"
 #include "linear_response.hpp"
+#include "polya_gamma.hpp"
+#include "scales.hpp"
 #include "simulation.hpp"
 #include "studies.hpp"
 #include "variational.hpp"
@@ -140,6 +143,79 @@ TEST_CASE("binary: the posterior of a logistic regression is that of quadrature 
         CHECK(p.q5 == (p.mean > 0.95 ? 1 : 0));
         CHECK(p.q50 == (p.mean > 0.5 ? 1 : 0));
         CHECK(p.q95 == (p.mean > 0.05 ? 1 : 0));
+    }
+}
+
+TEST_CASE("binary: at a power of the likelihood local scales are drawn from a tilt of sqrt(power) mean") {
+    auto const study = line(ten_rows);
+    Problem const& problem = study->problem;
+    State state = Replica(problem, 1, 1, {}).state();
+    state.values[variable_of(*study, "b")].front() = 2.3;
+    state.values[variable_of(*study, "c")].front() = -1.1;
+    Factors factors(problem, state);
+    factors.score({problem.plan.layout, problem.bound, state, factors.weights()});
+    auto const& scales = problem.plan.layout.scales;
+    ScaleLayout const& local = *std::find_if(scales.begin(), scales.end(), [](ScaleLayout const& scale) { return is_binary(scale); });
+    constexpr std::size_t draws = 100000;
+    for (double const power : {1.0, 0.36, 1e-6, 0.0}) {
+        CAPTURE(power);
+        factors.set_power(power);
+        std::vector<double> sums(ten_rows.size(), 0.0), squares(ten_rows.size(), 0.0);
+        for (std::size_t d = 0; d < draws; ++d) {
+            Stream stream(5, 1, d, 0);
+            draw_scale(local, problem.plan.layout, factors, state, stream);
+            for (std::size_t i = 0; i < ten_rows.size(); ++i) {
+                double const w = state.values[local.variable][i];
+                sums[i] += w;
+                squares[i] += w * w;
+            }
+        }
+        for (std::size_t i = 0; i < ten_rows.size(); ++i) {
+            bool const is_seen = ten_rows[i].y >= 0;  // what no output says anything of has its prior, PG(1, 0)
+            double const tilt = is_seen ? std::sqrt(power) * std::abs(2.3 * ten_rows[i].x - 1.1) : 0;
+            CAPTURE(tilt);
+            // At 0 the limits of what stands for other tilts.
+            double const mean = tilt < 1e-2 ? 0.25 - tilt * tilt / 48 : std::tanh(tilt / 2) / (2 * tilt);
+            double const variance = tilt < 1e-2 ? 1.0 / 24 - tilt * tilt / 120
+                                                : (std::sinh(tilt) - tilt) / (4 * std::pow(tilt, 3) * std::pow(std::cosh(tilt / 2), 2));
+            double const m = sums[i] / draws, v = squares[i] / draws - m * m;
+            CHECK(std::abs(m - mean) < 4.5 * std::sqrt(variance / draws));
+            CHECK(std::abs(v / variance - 1) < 0.05);
+        }
+    }
+}
+
+TEST_CASE("binary: the log likelihood at a power is that of the local scales integrated out - and its slopes are its derivatives") {
+    auto const study = line(ten_rows);
+    Replica replica(study->problem, 1, 1, {});
+    State state = replica.state();
+    state.values[variable_of(*study, "b")].front() = 1.7;
+    state.values[variable_of(*study, "c")].front() = -0.6;
+    replica.set_state(state);
+    auto const by_quadrature = [](double power) {
+        double sum = 0;
+        for (Row const& row : ten_rows) {
+            if (row.y < 0) continue;
+            double const m = 1.7 * row.x - 0.6;
+            double integral = 0;
+            double const step = 0.01;
+            for (double u = -6; u <= 4; u += step) {  // of log w
+                double const w = std::exp(u);
+                integral += step * w * std::exp(log_polya_gamma(w, 0) + power * ((row.y - 0.5) * m - 0.5 * w * m * m - std::log(2)));
+            }
+            sum += std::log(integral);
+        }
+        return sum;
+    };
+    for (double const power : {1.0, 0.7, 0.05, 0.0})
+        CHECK(replica.log_change(0, power) == doctest::Approx(by_quadrature(power)).epsilon(1e-7));
+    for (double const power : {0.9, 0.3, 1e-3}) {
+        CAPTURE(power);
+        replica.set_power(power);
+        double const h = 1e-2 * power;
+        double const up = replica.log_change(power, power + h), down = replica.log_change(power, power - h);
+        CHECK((up - down) / (2 * h) == doctest::Approx(replica.slope().first).epsilon(1e-4));
+        CHECK((up + down) / (h * h) == doctest::Approx(replica.slope().second).epsilon(1e-3));
     }
 }
 

@@ -12,7 +12,6 @@
 #include "simulation.hpp"
 #include "studies.hpp"
 #include "tails.hpp"
-#include "tempering.hpp"
 
 using namespace bam;
 using namespace bam::test;
@@ -74,19 +73,15 @@ TEST_CASE("verify: every study passes - with a check of every block - scale and 
 
 // At power 0 what is left is the prior, at which a chain walks as far as that is wide.
 TEST_CASE("verify: every study passes at powers of the likelihood") {
-    std::size_t tried = 0;
     for (Case const& which : cases) {
         CAPTURE(which.model);
         auto const study = study_of(which);
-        if (!is_temperable(study->problem)) continue;
         for (double const power : {0.3, 0.0}) {
             CAPTURE(power);
             for (Check const& check : certify(study->problem, 1, power))
                 CHECK_MESSAGE(check.passed, check.name << " " << check.of << " " << check.worst);
-            ++tried;
         }
     }
-    CHECK(tried >= 30);
 }
 
 TEST_CASE("verify: a power that a conditional does not see is found") {
@@ -102,7 +97,7 @@ TEST_CASE("verify: a power that a conditional does not see is found") {
             ChosenNormals chosen(std::vector<double>(6, z));
             replica.draw_block(0, chosen);
             replica.set_power(asked);
-            sum += (z == 0 ? 1 : -1) * (replica.log_target() + 0.5 * chosen.squares());
+            sum += (z == 0 ? 1 : -1) * (log_augmented(study->problem, replica) + 0.5 * chosen.squares());
         }
         return std::abs(sum);
     };

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "certificate.hpp"
+#include "certify.hpp"
 
 using namespace bam;
 using namespace bam::test;
@@ -90,6 +91,87 @@ TEST_CASE("conditionals: regression") { check_study("regression", "rows"); }
 TEST_CASE("conditionals: eight schools") { check_study("eight_schools", "rows"); }
 TEST_CASE("conditionals: autoregression") { check_study("ar", "series"); }
 TEST_CASE("conditionals: selective decay per sequence") { check_study("selective", "small"); }
+
+namespace {
+
+/// Outliers among outputs with gaps, of which a level and another output remember the last.
+constexpr char const* robust_gaps = R"(
+dims { sequence seq; time t }
+data { y[seq, t] missing; z[seq, t] missing }
+param {
+  phi         ~ normal(0.4, 0.5)
+  rho         ~ normal(-0.2, 0.7)
+  level[t]    ~ normal(0.3 * mu, tau)
+  mu          ~ normal(0.5, 1.2)
+  tau         ~ half_normal(0.6)
+  sigma       ~ half_student_t(4, 0.8)
+  width[seq]  ~ half_normal(1.1)
+  nu          ~ gamma(2, 0.3)
+}
+observe {
+  y[t < 1]  ~ normal(0.2, 1.3)
+  y[t >= 1] ~ student_t(nu, level + phi * y[t-1], sigma * width)
+  z[t >= 1] ~ normal(rho * y[t-1], sigma)
+}
+table { seq = seq; t = t; y = y; z = z }
+)";
+constexpr char const* robust_gaps_table =
+    "seq,t,y,z\n1,1,,0.2\n1,2,0.7,0.1\n1,3,,-0.4\n1,4,,\n1,5,-0.8,0.3\n1,6,,\n2,1,0.4,\n2,2,,0.5\n2,3,3.1,-0.2\n2,4,0.6,0.4\n";
+
+void check_powers(Study const& study) {
+    for (double const power : {0.37, 0.0, 1.0}) {
+        CAPTURE(power);
+        for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+            Certificate certificate(study, seed, power);
+            for (std::uint64_t i = 0; i < 5; ++i) {
+                CHECK(certificate.log_change_error() < 1e-10);
+                CHECK(certificate.log_joint_error() < 1e-10);
+                CHECK(certificate.worst_block() < 1e-9);
+                certificate.replica().sweep(i);
+            }
+            // Of scales and missing cells, given that log joints are those of the definition.
+            for (Check const& check : certify(study.problem, seed, power))
+                CHECK_MESSAGE(check.passed, check.name << " " << check.of << " " << check.worst);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("conditionals: at powers of the likelihood against the definition at that power") {
+    for (auto const& [name, table] : {std::pair{"attention", "small"},
+                                      {"binary", "small"},
+                                      {"logistic", "rows"},
+                                      {"ar", "series"},
+                                      {"two_gaps", "small"},
+                                      {"robust", "small"},
+                                      {"learnt_df", "small"}}) {
+        CAPTURE(name);
+        check_powers(*study_of(name, table));
+    }
+}
+
+TEST_CASE("conditionals: at powers of the likelihood where outliers have gaps among them") {
+    auto const study = bam::test::study(robust_gaps, robust_gaps_table);
+    check_powers(*study);
+}
+
+// A power that is on the drawn cells too, or on none: what is off must be seen.
+TEST_CASE("conditionals: a power that is on other cells is found") {
+    auto const study = bam::test::study(robust_gaps, robust_gaps_table);
+    auto const differ = [&](bool forgets) {
+        auto const other = bam::test::study(robust_gaps, robust_gaps_table);
+        if (forgets)
+            for (auto& cells : other->problem.augmented) std::fill(cells.begin(), cells.end(), false);
+        Replica replica(other->problem, 3, 1, {});
+        replica.set_power(0.4);
+        replica.start(0);
+        double const expected = Oracle(*study).log_observed(replica.state());
+        return std::abs(replica.log_change(0, 1) - expected);
+    };
+    CHECK(differ(false) < 1e-10);
+    CHECK(differ(true) > 0.1);
+}
 
 namespace {
 

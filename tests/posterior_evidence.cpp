@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <utility>
+#include <vector>
 
 #include "chains.hpp"
 #include "study.hpp"
@@ -33,6 +36,10 @@ double log_marginal(double variance) {
     double log_determinant = 0;
     for (Eigen::Index i = 0; i < 7; ++i) log_determinant += 2 * std::log(factor.matrixLLT()(i, i));
     return -0.5 * (7 * std::log(2 * std::numbers::pi) + log_determinant + off.dot(factor.solve(off)));
+}
+
+double log_normal(double at, double mean, double sd) {
+    return -0.5 * std::log(2 * std::numbers::pi) - std::log(sd) - 0.5 * (at - mean) * (at - mean) / (sd * sd);
 }
 
 /// log of the integral of exp(f) by the trapezoidal rule.
@@ -127,9 +134,6 @@ table { seq = seq; t = t; feat = [x1]; out = [y1] }
             cy += c * ys[t];
             yy += ys[t] * ys[t];
         }
-        auto const normal = [](double z, double mean, double sd) {
-            return -0.5 * std::log(2 * std::numbers::pi) - std::log(sd) - 0.5 * (z - mean) * (z - mean) / (sd * sd);
-        };
         // y = p c v + noise, p = k q; v ~ normal(-0.3, 0.7): by the determinant lemma and Sherman and Morrison.
         auto const given = [&](double p) {
             double const ratio = p * p * 0.49 * cc / 0.25;
@@ -139,10 +143,72 @@ table { seq = seq; t = t; feat = [x1]; out = [y1] }
         };
         double const exact = log_integral(
             [&](double k) {
-                return normal(k, 0.5, 1) +
-                       log_integral([&](double q) { return normal(q, 0.2, 0.8) + given(k * q); }, 0.2 - 8, 0.2 + 8, 1600);
+                return log_normal(k, 0.5, 1) +
+                       log_integral([&](double q) { return log_normal(q, 0.2, 0.8) + given(k * q); }, 0.2 - 8, 0.2 + 8, 1600);
             },
             0.5 - 9, 0.5 + 9, 1800);
         check_evidence(model, table, exact);
+    }
+
+    TEST_CASE("evidence: a logistic regression by quadrature over both coefficients") {
+        double const xs[] = {-1.6, -1.1, -0.9, -0.3, -0.1, 0.2, 0.4, 0.9, 1.3, 2.1};
+        int const ys[] = {0, 0, 1, 0, 0, 1, 0, 1, 1, 1};
+        std::string table = "row,x,y\n";
+        for (int i = 0; i < 10; ++i) table += fmt::format("{},{},{}\n", i, xs[i], ys[i]);
+        table += "10,0.6,\n";
+        double const exact = log_integral(
+            [&](double b) {
+                return log_normal(b, 0.4, 1.5) + log_integral(
+                                                     [&](double c) {
+                                                         double sum = log_normal(c, -0.2, 2);
+                                                         for (int i = 0; i < 10; ++i)
+                                                             sum -= std::log1p(std::exp((1 - 2 * ys[i]) * (b * xs[i] + c)));
+                                                         return sum;
+                                                     },
+                                                     -16, 16, 800);
+            },
+            -12, 12, 800);
+        check_evidence(
+            "dims { sequence row }\ndata { x[row]; y[row] missing }\nparam { b ~ normal(0.4, 1.5); c ~ normal(-0.2, 2) }\n"
+            "observe { y ~ bernoulli_logit(b * x + c) }\ntable { row = row; x = x; y = y }\n",
+            table, exact);
+    }
+
+    // Given phi and sigma, an observed value is normal given the last observed one, k steps before: about phi^k of it, with variance
+    // sigma^2 (1 + phi^2 + ... + phi^(2 k - 2)).
+    TEST_CASE("evidence: an autoregression with gaps by quadrature over both parameters") {
+        std::vector<std::pair<int, double>> const seen{{1, 0.7}, {2, 1.1}, {4, 0.8}, {5, -0.3}, {8, 0.4}, {9, 0.9}};
+        std::string table = "t,y\n";
+        for (int t = 0; t < 11; ++t) {
+            auto const it = std::find_if(seen.begin(), seen.end(), [&](auto const& one) { return one.first == t; });
+            table += fmt::format("{},{}\n", t, it == seen.end() ? "" : fmt::format("{}", it->second));
+        }
+        auto const given = [&](double phi, double variance) {
+            double sum = 0, mean = 0.3, spread = 1.44;  // of the step at hand, given what was seen before it
+            auto one = seen.begin();
+            for (int t = 0; t <= seen.back().first; ++t) {
+                double value = mean, left = spread;
+                if (one->first == t) {
+                    sum += log_normal(one->second, mean, std::sqrt(spread));
+                    value = one->second;
+                    left = 0;
+                    ++one;
+                }
+                mean = phi * value;
+                spread = phi * phi * left + variance;
+            }
+            return sum;
+        };
+        double const exact = log_integral(
+            [&](double u) {  // of log sigma, which is half_normal(0.8)
+                double const sigma = std::exp(u);
+                double const prior = std::log(2) + log_normal(sigma, 0, 0.8) + u;
+                return prior + log_integral([&](double phi) { return log_normal(phi, 0.4, 0.5) + given(phi, sigma * sigma); }, -4, 5, 1200);
+            },
+            -8, 2, 1200);
+        check_evidence(
+            "dims { time t }\ndata { y[t] missing }\nparam { phi ~ normal(0.4, 0.5); sigma ~ half_normal(0.8) }\n"
+            "observe { y[t < 1] ~ normal(0.3, 1.2); y[t >= 1] ~ normal(phi * y[t-1], sigma) }\ntable { t = t; y = y }\n",
+            table, exact);
     }
 }

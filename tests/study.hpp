@@ -69,7 +69,7 @@ inline void finish(Study& study, std::vector<tree::File> const& files, std::stri
     Problem& problem = study.problem;
     auto const plan = [&] {
         problem.masks = make_masks(study.laid_out.layout, *bound);
-        problem.weighted = weighted_factors(study.laid_out.layout, problem.masks);
+        problem.weighted = weighted_factors(study.laid_out.layout, problem);
         problem.plan = make_plan(study.model, study.derivation, study.symmetries, study.laid_out, problem.weighted);
     };
     plan();

@@ -28,6 +28,15 @@ double exact() {
            0.5 * (squares - sum * sum * prior_variance / (1 + n * prior_variance));
 }
 
+/// What the draw of a rung says where the log likelihood at a power is that times `log_likelihood`.
+RungDraw draw_at(std::vector<double> const& powers, std::size_t rung, double log_likelihood) {
+    RungDraw draw;
+    if (rung > 0) draw.up = (powers[rung - 1] - powers[rung]) / 2 * log_likelihood;
+    if (rung + 1 < powers.size()) draw.down = (powers[rung + 1] - powers[rung]) / 2 * log_likelihood;
+    draw.slope = log_likelihood;
+    return draw;
+}
+
 RungDraws draws_of(std::uint64_t repeat, std::size_t draws, double keep) {
     RungDraws result;
     for (int k = 0; k < 12; ++k) result.powers.push_back(std::pow(0.5, k));
@@ -45,7 +54,7 @@ RungDraws draws_of(std::uint64_t repeat, std::size_t draws, double keep) {
             }
             double const theta = linear / precision + z[r] / std::sqrt(precision);
             for (double const y : outputs) log_likelihood -= 0.5 * std::log(2 * std::numbers::pi) + 0.5 * (y - theta) * (y - theta);
-            result.log_likelihoods.push_back(log_likelihood);
+            result.draws.push_back(draw_at(result.powers, r, log_likelihood));
         }
     }
     return result;
@@ -78,7 +87,8 @@ TEST_CASE("evidence: a segment too wide shows in the error of thermodynamic inte
     std::vector<std::size_t> const kept{0, 5, 10, 12};
     for (std::size_t const r : kept) coarse.powers.push_back(fine.powers[r]);
     for (std::size_t d = 0; d < 20000; ++d)
-        for (std::size_t const r : kept) coarse.log_likelihoods.push_back(fine.log_likelihoods[d * fine.powers.size() + r]);
+        for (std::size_t r = 0; r < kept.size(); ++r)
+            coarse.draws.push_back(draw_at(coarse.powers, r, fine.draws[d * fine.powers.size() + kept[r]].slope));
     Estimate const found = log_evidence(coarse).thermodynamic;
     CHECK(std::abs(found.value - exact()) > 0.03);
     CHECK(std::abs(found.value - exact()) < 3 * found.error);
@@ -86,7 +96,8 @@ TEST_CASE("evidence: a segment too wide shows in the error of thermodynamic inte
 
 TEST_CASE("evidence: where every draw has the same likelihood it is that without an error") {
     RungDraws known{{1, 0.5, 0}, {}};
-    for (int d = 0; d < 200; ++d) known.log_likelihoods.insert(known.log_likelihoods.end(), {-40.7, -40.7, -40.7});
+    for (int d = 0; d < 200; ++d)
+        for (std::size_t r = 0; r < 3; ++r) known.draws.push_back(draw_at(known.powers, r, -40.7));
     LogEvidence const evidence = log_evidence({known, known});
     for (Estimate const& estimate : {evidence.stepping_stones, evidence.thermodynamic}) {
         CHECK(estimate.value == doctest::Approx(-40.7).epsilon(1e-12));

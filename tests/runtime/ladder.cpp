@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "certify.hpp"
 #include "convergence.hpp"
@@ -103,6 +104,100 @@ TEST_CASE("ladder: every rung draws from its own power and exchanges keep it so"
         CHECK(std::abs(slope.mean - mean) < 4 * slope.mcse_mean);
         CHECK(std::abs(square.mean - variance) < 4 * square.mcse_mean);
     }
+}
+
+namespace {
+
+/// The mean and the variance of a density that is given by its logarithm up to a constant, by the trapezoidal rule.
+struct Exact {
+    double mean = 0, variance = 0;
+};
+
+Exact moments_of(std::function<double(double)> const& log_density, double from, double to) {
+    double mass = 0, first = 0, second = 0;
+    for (double x = from; x <= to; x += (to - from) / 20000) {
+        double const p = std::exp(log_density(x));
+        mass += p;
+        first += p * x;
+        second += p * x * x;
+    }
+    double const mean = first / mass;
+    return {mean, second / mass - mean * mean};
+}
+
+/// Whether every rung of a ladder down to the prior draws the number `name` from `log_density` at its power.
+void check_rungs(Study const& study, std::string const& name, std::function<double(double, double)> const& log_density, double from,
+                 double to) {
+    constexpr std::size_t rungs = 5, draws = 20000;
+    Ladder ladder(study.problem, {rungs, 0, 3, 1, 1, {}});
+    ladder.start(false);
+    std::uint64_t index = 0;
+    for (; index < 200; ++index) ladder.step(index);
+    ladder.place(rungs);
+    std::vector<std::vector<double>> values(rungs);
+    std::size_t const v = variable_of(study, name);
+    for (std::size_t d = 0; d < draws; ++d) {
+        ladder.step(index++);
+        for (std::size_t r = 0; r < rungs; ++r) values[r].push_back(ladder.at(r).state().values[v].front());
+    }
+    CHECK(ladder.round_trips() > 100);
+    for (std::size_t r = 0; r < rungs; ++r) {
+        double const power = ladder.powers()[r];
+        CAPTURE(power);
+        Exact const exact = moments_of([&](double x) { return log_density(x, power); }, from, to);
+        std::vector<double> squares;
+        for (double const x : values[r]) squares.push_back((x - exact.mean) * (x - exact.mean));
+        QuantitySummary const value = summarize(ChainDraws{values[r], draws, 1});
+        QuantitySummary const square = summarize(ChainDraws{squares, draws, 1});
+        CHECK(std::abs(value.mean - exact.mean) < 4 * value.mcse_mean);
+        CHECK(std::abs(square.mean - exact.variance) < 4 * square.mcse_mean);
+    }
+}
+
+double log_normal(double x, double mean, double variance) { return -0.5 * std::log(variance) - 0.5 * (x - mean) * (x - mean) / variance; }
+
+}  // namespace
+
+// With the local scales integrated out, of PG(1, 0) at every power, exp(power k m) / cosh(sqrt(power) m / 2) is left of a cell.
+TEST_CASE("ladder: of binary outputs every rung draws from its own power") {
+    double const x[] = {0.3, -1.2, 0.8, 1.9, -0.4, 2.2, -1.5, 0.9}, y[] = {1, 0, 1, 1, 1, 1, 0, 0};
+    std::string table = "row,x,y\n";
+    for (std::size_t i = 0; i < 8; ++i) table += std::to_string(i) + "," + std::to_string(x[i]) + "," + std::to_string(int(y[i])) + "\n";
+    auto const study = bam::test::study(
+        "dims { sequence row }\ndata { x[row]; y[row] }\nparam { b ~ normal(0.3, 1.5) }\nobserve { y ~ bernoulli_logit(b * x + 0.4) }\n"
+        "table { row = row; x = x; y = y }\n",
+        table);
+    check_rungs(
+        *study, "b",
+        [&](double b, double power) {
+            double sum = log_normal(b, 0.3, 2.25);
+            for (std::size_t i = 0; i < 8; ++i) {
+                double const m = b * x[i] + 0.4;
+                sum += power * (y[i] - 0.5) * m - std::log(std::cosh(std::sqrt(power) * m / 2));
+            }
+            return sum;
+        },
+        -10, 10);
+}
+
+// A missing value between two observed ones, at power 1, integrated out of normal(phi y2, s^2) normal(y4; phi y3, s^2)^power: a normal of
+// y4 about phi^2 y2 with variance s^2 / power + phi^2 s^2. One that nothing follows says nothing.
+TEST_CASE("ladder: with missing outputs that are drawn every rung draws from its own power") {
+    auto const study = bam::test::study(
+        "dims { time t }\ndata { y[t] missing }\nparam { phi ~ normal(0.4, 0.6) }\nobserve { y[t > 0] ~ normal(phi * y[t-1], 0.7) }\n"
+        "table { t = t; y = y }\n",
+        "t,y\n1,0.9\n2,1.3\n3,\n4,1.1\n5,0.2\n6,0.5\n7,\n");
+    check_rungs(
+        *study, "phi",
+        [](double phi, double power) {
+            double const v = 0.49;
+            double sum = log_normal(phi, 0.4, 0.36);
+            if (power == 0) return sum;
+            for (auto const& [before, after] : {std::pair{0.9, 1.3}, {1.1, 0.2}, {0.2, 0.5}})
+                sum += log_normal(after, phi * before, v / power);
+            return sum + log_normal(1.1, phi * phi * 1.3, v / power + phi * phi * v);
+        },
+        -4, 4);
 }
 
 TEST_CASE("ladder: the same bits for any number of threads") {

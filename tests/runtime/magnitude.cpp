@@ -119,7 +119,7 @@ TEST_CASE("magnitude: at points, what is expected of squares is at least the squ
     field.start(replica.state());
     Magnitudes magnitudes(problem.plan, replica.inputs(), replica.factors());
     Posterior const& posterior = field.posterior();
-    Factors factors(problem.plan, problem.bound, posterior.state, problem.masks, problem.weighted);
+    Factors factors(problem, posterior.state);
     ExpectedFactors expected(problem.plan, plan, field.inputs(), factors, posterior.covariances);
     std::size_t const f = observation(problem.plan);
     double const at_points = expected_magnitude(expected, f, plan.squares[f].pass, field.inputs(), posterior.covariances);
