@@ -52,19 +52,23 @@ Diagnostic no_mode(Layout const& layout, NoModeFound const& found) {
         for (SpreadLayout const& part : factor.spread) is_noise = is_noise || (factor.is_observation && part.variable == what.variable);
     diagnostic.labels = {{variable.span, is_noise ? "it goes to 0: the mean can meet every output that it is of"
                                                   : "it goes to 0: what it is the spread of can meet its mean"}};
+    if (what.entry != variable.name) diagnostic.message += fmt::format(" where `{}` goes to 0", what.entry);
     diagnostic.notes = {fmt::format("hold it at a value: write `{} fixed {}`", variable.name, round_number(what.start)),
                         "or give it a prior that keeps away from 0, such as inverse_gamma on a variance", draw};
     return diagnostic;
 }
 
-Diagnostic exact_fit(Layout const& layout, std::uint32_t scale) {
-    Variable const& variable = layout.variables[scale];
+Diagnostic exact_fit(Layout const& layout, ExactFit const& fit) {
+    Variable const& variable = layout.variables[fit.variable];
+    bool const is_one = fit.entry == variable.name;
     return {489,
             Severity::Error,
-            fmt::format("`{}` goes to 0: the outputs are fitted exactly", variable.name),
+            fmt::format("`{}` goes to 0: {} are fitted exactly", fit.entry, is_one ? "the outputs" : "its outputs"),
             {{variable.span, "its posterior has no finite integral"}},
-            {"are the outputs constant, or computed from the inputs?",
-             fmt::format("if that is what they are, say how exact they are, such as `{} fixed 0.01`", variable.name)}};
+            {fmt::format("are {} constant, or computed from the inputs?", is_one ? "the outputs" : "those outputs"),
+             is_one ? fmt::format("if that is what they are, say how exact they are, such as `{} fixed 0.01`", variable.name)
+                    : "if that is what they are, let all share one spread, or give it a prior that keeps away from 0, such as "
+                      "inverse_gamma on a variance"}};
 }
 
 Diagnostic undetermined(std::string message) {
@@ -121,7 +125,7 @@ std::optional<Error> explain_trouble(std::exception const& failure, std::shared_
     if (dynamic_cast<std::domain_error const*>(&failure) != nullptr)
         return of_model(undetermined(fmt::format("a scale cannot be drawn: {}", failure.what())));
     if (auto const* const found = dynamic_cast<NoModeFound const*>(&failure)) return of_model(no_mode(layout, *found));
-    if (auto const* const fit = dynamic_cast<ExactFit const*>(&failure)) return of_model(exact_fit(layout, fit->variable));
+    if (auto const* const fit = dynamic_cast<ExactFit const*>(&failure)) return of_model(exact_fit(layout, *fit));
     if (dynamic_cast<TooLarge const*>(&failure) != nullptr) return of_model(too_large(failure.what()));
     if (auto const* const lost = dynamic_cast<LostDigits const*>(&failure)) return of_model(lost_digits(layout, lost->output));
     if (auto const* const hidden = dynamic_cast<HiddenPrior const*>(&failure)) return of_model(hidden_prior(layout, hidden->block));

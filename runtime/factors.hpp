@@ -76,6 +76,12 @@ class Factors {
     /// precision; of a local scale of a binary output, of their squared means.
     std::vector<double> const& counts(ScaleUse const& use) const { return sums_of(use).counts; }
     std::vector<double> const& squares(ScaleUse const& use) const { return sums_of(use).squares; }
+    /// Of a factor with several learnt parts: the squared residual of one cell times what is known of its precision, 0 where the cell does
+    /// not count.
+    double known_square(std::size_t factor, std::size_t component, std::size_t index) const {
+        std::vector<double> const& squares = scores_[factor].of_cells;
+        return squares[component * bound_.grid.size(plan_.layout.variables[plan_.layout.factors[factor].target].extent) + index];
+    }
     /// Sum of squared residuals times their precision at the last score() and the scales as they are now; and the cells that it is over.
     double quadratic(std::size_t factor) const;
     double cells(std::size_t factor) const { return scores_[factor].cells; }

@@ -1,0 +1,17 @@
+// How messages call one entry of a variable.
+#pragma once
+
+#include <string>
+
+#include "bind.hpp"
+#include "plan.hpp"
+
+namespace bam {
+
+/// `b[conc,dose]`, `sigma[S 1]`, `a[S 1,3]`: the labels of the entry's dims, of time the step; the name alone where it has none. `index`:
+/// of the variable's extent.
+std::string entry_name(Variable const& variable, std::size_t component, std::size_t index, Layout const& layout, Bound const& bound);
+/// The same of [component][extent].
+std::string entry_name(Variable const& variable, std::size_t entry, Layout const& layout, Bound const& bound);
+
+}  // namespace bam
