@@ -179,7 +179,7 @@ void ExactFitWatch::check(Factors const& factors, Inputs const& inputs) const {
         Magnitudes magnitudes(problem_.plan, inputs, factors);
         return uncancelled(watched, factors, magnitudes);
     });
-    throw_if(factors, [&](Watched const& watched, std::size_t entry, double outputs) {
+    auto const is_exact = [&](Watched const& watched, std::size_t entry, double outputs) {
         double weighted = 0;
         for (ScaleUse const& use : watched.scale->uses) weighted += factors.squares(use)[entry];
         bool const has_local = std::find(watched.has_local.begin(), watched.has_local.end(), true) != watched.has_local.end();
@@ -187,7 +187,8 @@ void ExactFitWatch::check(Factors const& factors, Inputs const& inputs) const {
         if (has_local && squares_of(watched, entry) > square(rounding) * outputs) return false;
         if (uncancelled_of(watched, entry) <= square(much_larger) * outputs) return true;
         throw LostDigits(problem_.plan.layout.factors[watched.scale->uses.front().factor].target);
-    });
+    };
+    throw_if(factors, std::ref(is_exact));  // a copy would be allocated, in every sweep
 }
 
 void ExactFitWatch::look_behind(Factors const& factors, Magnitudes& magnitudes, std::optional<std::size_t> block, bool is_of_digits) const {

@@ -129,7 +129,8 @@ Diagnostic learnt_to_zero(Layout const& layout, std::uint32_t scale) {
 std::optional<std::string> reason_of_start(std::exception const& failure) {
     auto const* const trouble = dynamic_cast<NumericalTrouble const*>(&failure);
     bool const is_of_numbers = trouble != nullptr && (trouble->is_of_numbers || !trouble->block);
-    if (is_of_numbers || dynamic_cast<TooLarge const*>(&failure) != nullptr) return failure.what();
+    if (is_of_numbers || dynamic_cast<TooLarge const*>(&failure) != nullptr || dynamic_cast<HiddenPrior const*>(&failure) != nullptr)
+        return failure.what();
     if (dynamic_cast<std::domain_error const*>(&failure) != nullptr) return fmt::format("a scale cannot be drawn: {}", failure.what());
     return std::nullopt;
 }

@@ -15,6 +15,7 @@
 #include "mean_field.hpp"
 #include "studies.hpp"
 #include "summary.hpp"
+#include "trouble.hpp"
 #include "variational.hpp"
 
 using namespace bam;
@@ -102,10 +103,10 @@ TEST_CASE("recovery: a climb goes on without the starts that fail") {
             CHECK(others.failures[k].empty() == (k != lost));
             if (k != lost) CHECK(others.starts[k] == all.starts[k]);
         }
-        CHECK(starts_text(others).find(fmt::format("start {}: failed: injected", lost + 1)) != std::string::npos);
+        CHECK(starts_text(others).find(fmt::format("start {}: failed: rounding hides the prior of ", lost + 1)) != std::string::npos);
         CHECK(judge(others).sentences.at(1) == "1 of 3 starts failed, and is left out.");
     }
-    CHECK_THROWS_AS(climbed(0, 1000), NumericalTrouble);
+    CHECK_THROWS_AS(climbed(0, 1000), HiddenPrior);
 }
 
 TEST_CASE("recovery: a sweep done anew leaves every bit as it would have been, in every sampler") {
