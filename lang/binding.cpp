@@ -369,7 +369,11 @@ class Bindings {
             char const* const example = d.role == Role::Time ? "order(...)" : "[...]";
             std::string note = fmt::format("add `{} = {}` to the table section", d.name, example);
             if (d.role == Role::Labelled && !is_read)
-                note = fmt::format("no data are over it, so it needs a size: `{} = 2` in dims, or --dim {}=2", d.name, d.name);
+                note = fmt::format(
+                    "no data are over it or in it, so it needs a size, `{0} = 2` in dims or --dim {0}=2, or data whose values are its "
+                    "labels, "
+                    "`x[...] in {0}`",
+                    d.name);
             workspace_.error(142, d.span, fmt::format("the table section does not say what `{}` is", d.name), "", {note});
         }
         for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol) {

@@ -21,6 +21,7 @@
 #include "pick.hpp"
 #include "print_model.hpp"
 #include "print_plan.hpp"
+#include "translation.hpp"
 
 namespace bam {
 
@@ -29,6 +30,7 @@ struct Compiled::Parts {
     Derivation derivation;
     std::vector<Symmetry> symmetries;
     std::vector<Interchange> interchanges;
+    std::vector<Translation> translations;
     std::optional<LaidOut> laid_out;
     Diagnostics layout_diagnostics;  ///< why it is not laid out
     std::map<std::string, std::uint32_t> files;
@@ -78,6 +80,16 @@ std::string equation(Model const& model, Symmetry const& symmetry) {
     return symmetry.is_diagonal
                ? fmt::format("{0} -> {4} {0}, {1} -> inv({4}) {1}   ({4}: {2} diagonal, along {3})", first, second, size, dim.name, g)
                : fmt::format("{0} -> {4} {0}, {1} -> inv({4})' {1}   ({4}: {2} invertible, along {3})", first, second, size, dim.name, g);
+}
+
+/// `a -> a + c, b -> b + c`
+std::string equation(Model const& model, Translation const& translation) {
+    Symbol const& first = model.symbols[translation.first];
+    std::vector<std::string> dims;
+    for (DimId const dim : first.dims) dims.push_back(model.dims[dim].name);
+    return fmt::format("{0} -> {0} + {2}, {1} -> {1} {3} {2}{4}", first.name, model.symbols[translation.second].name,
+                       free_letter(model, "cdes"), translation.is_opposite ? "-" : "+",
+                       dims.empty() ? "" : fmt::format("   (for each of {})", fmt::join(dims, ", ")));
 }
 
 /// `(W_k, W_q, a) along unit: any numbering`; `(slow_k, slow_a) <-> (fast_k, fast_a)`.
@@ -141,6 +153,7 @@ CompileResult compile(CompileRequest const& request, Reader const& reader, Sourc
     parts->symmetries = symmetries(parts->model);
     Model tried = parts->model;  // swapped terms would change the order in which others are made, and the bits of sums with it
     parts->interchanges = interchanges(tried, parts->symmetries);
+    parts->translations = translations(tried);
     if (!lay_out_parts(*parts, diagnostics) || has_error(diagnostics)) return result;
     result.compiled.emplace(std::move(parts));
     return result;
@@ -215,6 +228,7 @@ std::optional<std::string> Compiled::explain(std::optional<std::string> const& b
 std::string Compiled::symmetries() const {
     std::string text;
     for (Symmetry const& symmetry : parts_->symmetries) text += equation(parts_->model, symmetry) + "\n";
+    for (Translation const& translation : parts_->translations) text += equation(parts_->model, translation) + "\n";
     for (Interchange const& interchange : parts_->interchanges) text += sentence(parts_->model, interchange) + "\n";
     return text;
 }

@@ -132,21 +132,31 @@ class Gathering {
         return true;
     }
 
+    bool is_unknown(DimId dim) const { return model_.dims[dim].labels.empty() && !model_.dims[dim].size; }
+
+    /// What a list has at an entry; along a dim of which nobody knows how many entries it has, all that it has, shortened.
+    std::string entry_at(StatedPrior::Argument const& argument, std::vector<std::size_t> const& index, std::size_t d,
+                         std::size_t position) const {
+        constexpr std::size_t most_shown = 4;
+        if (d == argument.shape.size()) return position < argument.entries.size() ? argument.entries[position] : "?";
+        auto const k =
+            static_cast<std::size_t>(std::find(symbol_.dims.begin(), symbol_.dims.end(), argument.dims[d]) - symbol_.dims.begin());
+        std::size_t const size = argument.shape[d];
+        if (!is_unknown(argument.dims[d])) return entry_at(argument, index, d + 1, position * size + index[k]);
+        std::vector<std::string> entries;
+        for (std::size_t i = 0; i < std::min(size, most_shown); ++i)
+            entries.push_back(entry_at(argument, index, d + 1, position * size + i));
+        return fmt::format("[{}{}]", fmt::join(entries, ", "), size > most_shown ? fmt::format(", ... {} in all", size) : "");
+    }
+
     /// The distribution at an entry, its lists replaced by what they have for it.
     std::string text_at(StatedPrior const& stated, std::vector<std::size_t> const& index) const {
         std::vector<std::string> arguments;
         for (StatedPrior::Argument const& argument : stated.arguments) {
             std::string text = argument.text;
-            if (!argument.entries.empty()) {
-                std::size_t position = 0;
-                for (std::size_t d = 0; d < argument.dims.size() && d < argument.shape.size(); ++d) {
-                    auto const k = static_cast<std::size_t>(std::find(symbol_.dims.begin(), symbol_.dims.end(), argument.dims[d]) -
-                                                            symbol_.dims.begin());
-                    position = position * argument.shape[d] + index[k];
-                }
-                bool const is_known = argument.dims.size() == argument.shape.size() && position < argument.entries.size();
-                text += is_known ? argument.entries[position] : fmt::format("[{}]", fmt::join(argument.entries, ", "));
-            }
+            if (!argument.entries.empty())
+                text += argument.dims.size() == argument.shape.size() ? entry_at(argument, index, 0, 0)
+                                                                      : fmt::format("[{}]", fmt::join(argument.entries, ", "));
             arguments.push_back(std::move(text));
         }
         if (stated.family.empty()) return "fixed " + fmt::format("{}", fmt::join(arguments, ", "));

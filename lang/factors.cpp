@@ -7,6 +7,7 @@
 //   BAM0134  a covariance
 //   BAM0136  data that are their own mean
 //   BAM0159  the interval of what is no prior of a mean
+//   BAM0156  a spread of a size that cannot be computed with
 //   BAM0160  weights that are no list of numbers, some of them above 0
 //   BAM0161  a categorical parameter without a dim to choose along
 //   BAM0218  an interval of a prior whose mean or spread is not known
@@ -229,7 +230,8 @@ class Building {
         std::vector<SpreadPart> parts;
         if (!distribution.scale) return parts;
         for (Expr const* operand : operands_of_spread(*distribution.scale)) {
-            auto const value = distribution.spread == SpreadKind::Covariance ? covariance(*distribution.scale) : read_part(*operand);
+            auto const value =
+                distribution.spread == SpreadKind::Covariance ? covariance(*distribution.scale) : read_part(*operand, distribution.spread);
             if (!value) return std::nullopt;
             auto const learnt = learnt_in(*value);
             bool const is_twice =
@@ -257,19 +259,17 @@ class Building {
         return is_learnt ? std::optional(symbol) : std::nullopt;
     }
 
-    std::optional<Term> read_part(Expr const& expr) {
+    std::optional<Term> read_part(Expr const& expr, SpreadKind kind) {
         if (is_list(expr)) {
             auto const term = literal_of(workspace_, expr, rest_);
-            return term && are_positive(model_.literals[model_.terms[*term].payload], expr.span) ? term : std::nullopt;
+            return term && are_spreads(model_.literals[model_.terms[*term].payload].values, kind, expr.span) ? term : std::nullopt;
         }
         Value const value = lower(workspace_, expr);
         if (!value.is_known) return std::nullopt;
         auto const pick = take_pick(model_.terms, value.term).value_or(Pick{value.term, {}});
         Node const node = model_.terms[pick.leaf];
         if (node.op == Op::Constant) {
-            if (model_.terms.constant_value(value.term) > 0) return value.term;
-            workspace_.error(133, expr.span, "a spread must be greater than 0");
-            return std::nullopt;
+            return are_spreads({model_.terms.constant_value(value.term)}, kind, expr.span) ? std::optional(value.term) : std::nullopt;
         }
         if ((node.op != Op::Data && node.op != Op::Param) || node.lag > 0) {
             workspace_.error(130, expr.span, "a spread is a product of numbers, parameters and data, and nothing else that is computed", "",
@@ -288,15 +288,29 @@ class Building {
             if (!stays_in_cell(member, expr.span, "spread")) return std::nullopt;
         }
         Symbol const& scale = model_.symbols[symbol];
-        if (scale.kind == SymbolKind::Fixed && !are_positive(model_.literals[*scale.literal], expr.span)) return std::nullopt;
+        if (scale.kind == SymbolKind::Fixed && !are_spreads(model_.literals[*scale.literal].values, kind, expr.span)) return std::nullopt;
         bool const is_refused = scale.kind == SymbolKind::Block;  // its prior does not fit: settle_kinds has said so
         return is_refused ? std::nullopt : std::optional(value.term);
     }
 
-    bool are_positive(Literal const& literal, Span span) {
-        if (std::all_of(literal.values.begin(), literal.values.end(), [](double value) { return value > 0; })) return true;
-        workspace_.error(133, span, "a spread must be greater than 0");
-        return false;
+    /// Above 0, and such that variance and precision are numbers that a double holds.
+    bool are_spreads(std::vector<double> const& values, SpreadKind kind, Span span) {
+        for (double const value : values) {
+            if (!(value > 0)) {
+                workspace_.error(133, span, "a spread must be greater than 0");
+                return false;
+            }
+            double const squared = kind == SpreadKind::Sd ? value * value : value;
+            if (std::isfinite(squared) && squared > 0 && std::isfinite(1 / squared)) continue;
+            bool const is_wide = (value > 1) != (kind == SpreadKind::Precision);
+            workspace_.error(156, span, fmt::format("a spread of {:.3g} is beyond what can be computed with", value),
+                             kind == SpreadKind::Sd ? "its square, or one divided by it, is no number that can be held"
+                                                    : "one divided by it is no number that can be held",
+                             {is_wide ? "a prior as wide as that says nothing; `flat()` says so"
+                                      : "what has no spread is held at its value by `fixed`"});
+            return false;
+        }
+        return true;
     }
 
     bool has_dims_of_target(SymbolId scale, Pick const& pick, Span span) {

@@ -22,7 +22,10 @@ class Loader {
         : reader_(reader), sources_(sources), diagnostics_(diagnostics) {}
 
     void add(std::string const& name) { visit(name, std::nullopt); }
-    Loaded take() { return std::move(loaded_); }
+    Loaded take() {
+        suggest_sets();
+        return std::move(loaded_);
+    }
 
   private:
     /// A file whose uses are being followed, and the `use` that led to it.
@@ -35,6 +38,7 @@ class Loader {
     void follow(tree::Use const& use, std::string const& from);
     void report_unread(std::string const& name, std::optional<Span> use, ReadText const& read);
     void report_circle(std::string const& identity, Span use);
+    void suggest_sets();
 
     Reader const& reader_;
     Sources& sources_;
@@ -42,6 +46,7 @@ class Loader {
     Loaded loaded_;
     std::map<std::string, std::optional<std::uint32_t>> known_;  ///< by identity; nothing: it is no model text
     std::vector<Step> path_;
+    std::vector<std::pair<std::string, std::size_t>> unread_;  ///< files of the command line, and their diagnostics
 };
 
 void Loader::visit(std::string const& name, std::optional<Span> use) {
@@ -84,6 +89,7 @@ void Loader::report_unread(std::string const& name, std::optional<Span> use, Rea
     Diagnostic diagnostic{502, Severity::Error, fmt::format("`{}` cannot be read: {}", name, read.failure), {}, {}};
     if (!use) {
         diagnostic.code = 501;
+        unread_.emplace_back(name, diagnostics_.size());
         if (!read.near.empty()) diagnostic.notes.push_back(fmt::format("did you mean `{}`?", read.near));
     } else {
         diagnostic.labels.push_back({*use, "used here"});
@@ -105,6 +111,20 @@ void Loader::report_circle(std::string const& identity, Span use) {
     }
     for (auto step = first + 1; step != path_.end(); ++step) diagnostic.labels.push_back({*step->use, "which is used here"});
     diagnostics_.push_back(std::move(diagnostic));
+}
+
+/// A prior set of the model may have been meant where a file of that name was asked for.
+void Loader::suggest_sets() {
+    for (auto const& [name, diagnostic] : unread_) {
+        std::string const set = std::filesystem::path(name).stem().string();
+        bool const is_set = std::any_of(loaded_.files.begin(), loaded_.files.end(), [&](tree::File const& file) {
+            return std::any_of(file.sections.begin(), file.sections.end(),
+                               [&](tree::Section const& section) { return section.keyword == "priors" && section.name == set; });
+        });
+        if (!is_set) continue;
+        std::vector<std::string>& notes = diagnostics_[diagnostic].notes;
+        notes.insert(notes.begin(), fmt::format("did you mean the prior set `{0}` of the model? That is `--priors {0}`", set));
+    }
 }
 
 }  // namespace

@@ -76,13 +76,23 @@ Mixing mixing(Model const& model, Term second, DimId dim) {
     Axis const in_b{dim, second_entry_copy};
     bool has_delta = false;
     bool rest_knows = false;
+    std::vector<Axis> same_as_a, same_as_b;  // other axes that a Delta holds them to
     for (Term arg : model.terms.factors_of(second)) {
-        if (model.terms[arg].op == Op::Delta && model.terms.axes(arg) == Axes{in_a, in_b}) {
+        bool const has_a = model.terms.has_axis(arg, in_a);
+        bool const has_b = model.terms.has_axis(arg, in_b);
+        bool const is_delta = model.terms[arg].op == Op::Delta;
+        if (is_delta && has_a && has_b) {
             has_delta = true;
-        } else {
-            rest_knows = rest_knows || model.terms.has_axis(arg, in_a) || model.terms.has_axis(arg, in_b);
+            continue;
         }
+        rest_knows = rest_knows || has_a || has_b;
+        if (!is_delta || has_a == has_b) continue;
+        for (Axis const axis : model.terms.axes(arg))
+            if (axis != (has_a ? in_a : in_b)) (has_a ? same_as_a : same_as_b).push_back(axis);
     }
+    // Of an elementwise product, each is held to an axis of the result.
+    has_delta = has_delta || std::any_of(same_as_a.begin(), same_as_a.end(),
+                                         [&](Axis axis) { return std::find(same_as_b.begin(), same_as_b.end(), axis) != same_as_b.end(); });
     if (!has_delta) return Mixing::None;
     return rest_knows ? Mixing::Diagonal : Mixing::Full;
 }

@@ -113,7 +113,7 @@ void AncestralBlock::draw_together(std::size_t first, std::size_t index, Stream&
     linear_.setZero(order);
     priors_.add_to(components, index, precision_, linear_);
     if (precision_.diagonal().isZero(0)) return;  // another statement speaks of this step
-    if (!draw_normal(precision_, linear_, linear_, Relaxation(), stream))
+    if (!draw_normal(precision_, linear_, linear_, Relaxation(), stream, 0))
         throw NumericalTrouble("the prior of " + variable_.name + " has no finite variance");
     for (std::size_t k = 0; k < order_; ++k) values_[(first + k) * size_ + index] = linear_(static_cast<Eigen::Index>(k));
 }

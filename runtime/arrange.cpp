@@ -208,7 +208,7 @@ bool Arranger::check_single_rows() {
         fmt::format(
             "if the rows of a {} are steps, declare `time t` in dims and bind it in table, `t = ` and the column they are ordered by",
             sequence_name())};
-    if (count > 1) notes.insert(notes.begin(), fmt::format("so have {} others", count - 1));
+    if (count > 1) notes.insert(notes.begin(), count == 2 ? "so has 1 other" : fmt::format("so have {} others", count - 1));
     diagnostics_.push_back({447,
                             Severity::Error,
                             fmt::format("{} has {} rows, and the model has no time", describe_sequence(sequence), first->size()),

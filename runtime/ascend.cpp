@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "entry_name.hpp"
 #include "magnitude.hpp"
 #include "replica.hpp"
 #include "scales.hpp"
@@ -38,7 +39,7 @@ AscentPass Replica::ascend() {
     try {
         return ascend_all();
     } catch (NumericalTrouble const& trouble) {
-        look_behind(trouble.is_of_numbers ? trouble.block : std::nullopt);
+        look_behind(trouble.block, trouble.is_of_numbers);
         throw;
     }
 }
@@ -81,7 +82,7 @@ AscentPass Replica::ascend_all() {
         std::string const what =
             fmt::format("the orbit of {} and {}", plan.layout.variables[orbit.first].name, plan.layout.variables[orbit.second].name);
         climb({orbit.first, orbit.second}, what, pass, [&] {
-            if (!orbits_[k]->maximise() && !pass.without_mode) pass.without_mode = NoMode{orbit.first, 0, 0, orbit.second};
+            if (!orbits_[k]->maximise() && !pass.without_mode) pass.without_mode = NoMode{orbit.first, "", 0, orbit.second};
             finish();
         });
     }
@@ -92,7 +93,8 @@ AscentPass Replica::ascend_all() {
             ScaleMode const mode = maximise_scale(scale, plan.layout, factors_, scale_starts_[v], state_, scale_sds_[v]);
             pass.largest_move = std::max(pass.largest_move, mode.largest_move);
             if (mode.without_mode && !pass.without_mode)
-                pass.without_mode = NoMode{v, *mode.without_mode, scale_starts_[v][*mode.without_mode], std::nullopt};
+                pass.without_mode = NoMode{v, entry_name(plan.layout.variables[v], *mode.without_mode, plan.layout, problem_.bound),
+                                           scale_starts_[v][*mode.without_mode], std::nullopt};
             update_densities();
         });
     }

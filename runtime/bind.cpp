@@ -240,7 +240,8 @@ void Binder::report_conflicts(Variable const& variable, Conflicts const& conflic
     };
     std::vector<std::string> notes{
         fmt::format("if it changes from row to row, declare it as `{}`; else correct the table", declaration(variable, true))};
-    if (conflicts.count > 1) notes.insert(notes.begin(), fmt::format("so it is in {} more rows", conflicts.count - 1));
+    if (conflicts.count > 1)
+        notes.insert(notes.begin(), fmt::format("so it is in {} more {}", conflicts.count - 1, conflicts.count == 2 ? "row" : "rows"));
     diagnostics_.push_back({448,
                             Severity::Error,
                             fmt::format("`{}` has one value{}", declaration(variable, false), scope),

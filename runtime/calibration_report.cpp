@@ -52,10 +52,9 @@ void say_lean(CalibrationTable& table, CalibratedOutput const& output) {
 
 std::string bars(CalibratedOutput const& output) {
     std::size_t const placed = output.cells - output.without_pit;
-    std::string text = fmt::format(
-        "PIT of {}: where a cell lies in what is predicted for it; {:.1f} of {} cells in each tenth if that is "
-        "right\n",
-        output.output, static_cast<double>(placed) / CalibratedOutput::bins, placed);
+    std::string text =
+        fmt::format("PIT of {}: where a cell lies in what is predicted for it; {:.1f} of {} in each tenth if that is right\n",
+                    output.output, static_cast<double>(placed) / CalibratedOutput::bins, counted(placed, "cell"));
     std::size_t const most = std::max<std::size_t>(1, *std::max_element(output.histogram.begin(), output.histogram.end()));
     for (std::size_t b = 0; b < CalibratedOutput::bins; ++b) {
         double const low = static_cast<double>(b) / CalibratedOutput::bins;
@@ -80,7 +79,8 @@ void explain(CalibrationTable& table) {
         say_coverage(table, output);
         say_lean(table, output);
         if (output.cells < few_cells)
-            table.notes.push_back(fmt::format("{} of {} say little of coverage", counted(output.cells, "cell"), output.output));
+            table.notes.push_back(fmt::format("{} of {} {} little of coverage", counted(output.cells, "cell"), output.output,
+                                              output.cells == 1 ? "says" : "say"));
         if (output.without_mean > 0)
             table.notes.push_back(fmt::format("{} of {} {} no finite mean in the unit of the table, and {} not in the rmse",
                                               counted(output.without_mean, "prediction"), output.output,

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "entry_name.hpp"
 #include "scales.hpp"
 
 namespace bam {
@@ -25,25 +26,6 @@ std::string key_of(std::string const& name, std::vector<std::string> const& labe
     std::string key = name;
     for (std::string const& label : labels) key += '\x1f' + label;
     return key;
-}
-
-/// The labels of an entry, as Recorder gives them.
-std::vector<std::string> labels_of(Layout const& layout, Bound const& bound, Variable const& variable, std::size_t component,
-                                   std::size_t sequence, std::size_t step) {
-    std::size_t below = variable.components;
-    std::vector<std::string> labels;
-    for (std::uint16_t const d : variable.dims) {
-        DimLayout const& dim = layout.dims[d];
-        if (dim.role == DimLayout::Role::Sequence) {
-            labels.push_back(bound.sequence_labels[sequence]);
-        } else if (dim.role == DimLayout::Role::Time) {
-            labels.push_back(std::to_string(step));
-        } else {
-            below /= dim.size;
-            labels.push_back(dim.labels[component / below % dim.size]);
-        }
-    }
-    return labels;
 }
 
 }  // namespace
@@ -70,7 +52,7 @@ void CarryMap::find_columns(Problem const& problem, std::vector<DrawColumn> cons
         for (std::size_t c = 0; c < variable.components; ++c) {
             bound.grid.for_each(variable.extent, [&](std::size_t i, std::size_t s, std::size_t t) {
                 if (is_stepped(variable.extent) && t < variable.first_step) return;
-                auto const found = by_key.find(key_of(variable.name, labels_of(layout, bound, variable, c, s, t)));
+                auto const found = by_key.find(key_of(variable.name, labels_of(variable, c, s, t, layout, bound)));
                 if (found != by_key.end())
                     known_.push_back({v, c * size + i, found->second});
                 else
@@ -102,11 +84,15 @@ void CarryMap::refuse_flat(Problem const& problem, Diagnostics& diagnostics) con
     for (std::uint32_t v = 0; v < layout.variables.size(); ++v) {
         bool const is_flat = std::any_of(unseen_[v].begin(), unseen_[v].end(), [&](std::size_t entry) { return !has_prior(v, entry); });
         if (!is_flat) continue;
-        diagnostics.push_back({483,
-                               Severity::Error,
-                               fmt::format("the table asks for entries of `{}` that the run has not seen", layout.variables[v].name),
-                               {{layout.variables[v].span, "its prior is flat: nothing says what new ones are"}},
-                               {"give it a proper prior and fit again, or leave those rows out"}});
+        bool const is_learnt = layout.variables[v].learnt_from.has_value();
+        diagnostics.push_back(
+            {483,
+             Severity::Error,
+             fmt::format("the table asks for entries of `{}` that the run has not seen", layout.variables[v].name),
+             {{layout.variables[v].span, is_learnt ? "it is learnt from the table that was fitted: new ones were not"
+                                                   : "its prior is flat: nothing says what new ones are"}},
+             {is_learnt ? "fit again with those rows in the table, give it a prior in the place of `learn`, or leave them out"
+                        : "give it a proper prior and fit again, or leave those rows out"}});
     }
 }
 

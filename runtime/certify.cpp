@@ -38,7 +38,7 @@ class Certifier {
         try {
             try_all();
         } catch (NumericalTrouble const& trouble) {
-            look_behind(problem_, replica_, trouble.is_of_numbers ? trouble.block : std::nullopt);
+            look_behind(problem_, replica_, trouble.block, trouble.is_of_numbers);
             throw;
         }
         return checks_.take();
@@ -236,10 +236,10 @@ class Certifier {
 
 }  // namespace
 
-void look_behind(Problem const& problem, Replica& replica, std::optional<std::size_t> block) {
+void look_behind(Problem const& problem, Replica& replica, std::optional<std::size_t> block, bool is_of_digits) {
     replica.factors().score(replica.inputs());
     Magnitudes magnitudes(problem.plan, replica.inputs(), replica.factors());
-    ExactFitWatch(problem, replica.factors()).look_behind(replica.factors(), magnitudes, block);
+    ExactFitWatch(problem, replica.factors()).look_behind(replica.factors(), magnitudes, block, is_of_digits);
 }
 
 double allowed_violation(Replica& replica, double reference, double usual) {

@@ -16,7 +16,7 @@ namespace bam {
 std::vector<Check> certify(Problem const& problem, std::uint64_t seed, double power = 1);
 
 /// Why a draw of one block failed: throws what is behind it (ExactFitWatch::look_behind), if that is known.
-void look_behind(Problem const& problem, Replica& replica, std::optional<std::size_t> block);
+void look_behind(Problem const& problem, Replica& replica, std::optional<std::size_t> block, bool is_of_digits);
 
 /// What an identity of the log joint at the replica's state may be off by, relative to 1 + |reference|: the tolerance, or what rounding
 /// makes of the numbers that cancel there (math.md, 13a. Rounding). Throws LostDigits where that is so much that nothing would be tried.

@@ -33,7 +33,7 @@ class VariationalCertifier {
         try {
             try_all();
         } catch (NumericalTrouble const& trouble) {
-            look_behind(problem_, replica_, trouble.block);
+            look_behind(problem_, replica_, trouble.block, trouble.is_of_numbers || !trouble.block);
             throw;
         }
         return checks_.take();

@@ -117,6 +117,7 @@ std::string to_json(Climb const& climb, std::string_view factors, std::string_vi
               {"pareto_k_threshold", number(highest_k(climb.draws))},
               {"draws", climb.draws},
               {"starts", numbers(climb.starts)},
+              {"start_failures", climb.failures},
               {"chosen", climb.chosen + 1},
               {"elbo_trace", numbers(climb.trace)},
               {"linear_response_sd", numbers(climb.response.sds)},
@@ -135,6 +136,7 @@ std::optional<Climb> read_climb(std::string_view text, std::string_view run, std
         if (json.at("run").get<std::string>() != run) return refuse("vi.json is not of the run that config.json describes");
         Climb climb;
         climb.starts = to_numbers(json.at("starts"));
+        climb.failures = json.value("start_failures", std::vector<std::string>(climb.starts.size()));
         climb.trace = to_numbers(json.at("elbo_trace"));
         climb.response.sds = to_numbers(json.at("linear_response_sd"));
         if (json.contains("linear_response_mean")) climb.response.means = to_numbers(json.at("linear_response_mean"));
@@ -167,6 +169,8 @@ Verdict judge(Climb const& climb) {
     double const elbo = climb.trace.empty() ? -HUGE_VAL : climb.trace.back();
     verdict.sentences.push_back(fmt::format("{}. {}, ELBO {:.4f}: {}.", verdict.is_converged ? "converged" : "not converged",
                                             counted(climb.trace.size(), "pass"), elbo, reason));
+    auto const failed = std::count_if(climb.failures.begin(), climb.failures.end(), [](std::string const& why) { return !why.empty(); });
+    if (failed > 0) verdict.sentences.push_back(failed_starts(static_cast<std::size_t>(failed), climb.starts.size()));
     double const most = highest_k(climb.draws);
     bool const is_close = climb.pareto_k <= most;
     if (std::isnan(climb.pareto_k)) {
@@ -201,8 +205,10 @@ std::string starts_text(Climb const& climb) {
     std::string text;
     for (std::size_t k = 0; k < climb.starts.size(); ++k) {
         bool const is_chosen = k == climb.chosen;
-        text += fmt::format("start {}: ELBO {:.4f}{}\n", k + 1, climb.starts[k],
-                            is_chosen && climb.starts.size() > 1 ? ", the best: climbed on" : "");
+        bool const has_failed = k < climb.failures.size() && !climb.failures[k].empty();
+        text += has_failed ? fmt::format("start {}: failed: {}\n", k + 1, climb.failures[k])
+                           : fmt::format("start {}: ELBO {:.4f}{}\n", k + 1, climb.starts[k],
+                                         is_chosen && climb.starts.size() > 1 ? ", the best: climbed on" : "");
     }
     return text;
 }

@@ -7,6 +7,7 @@
 //   BAM0552  a run whose draws are not of the posterior
 //   BAM0553  what no model of the comparison lets one leave out, or what is not the same in all of them
 //   BAM0554  outputs whose density has no closed form, or that cannot be predicted from the steps before
+//   BAM0563  one run twice
 //   BAM0567  a ranking by evidence of runs that have none
 #include <fmt/format.h>
 
@@ -57,6 +58,23 @@ void check_comparable(std::vector<NamedFit> const& fits) {
                    {fmt::format("their tables were `{}` and `{}`, with other contents: log densities of different outputs do not compare",
                                 first.data_name, config.data_name),
                     "fit the models to one table; to hold rows out, `bam score RUN --data TABLE`"});
+    }
+}
+
+/// A difference to itself is 0 and would look like a finding.
+void check_different(std::vector<NamedFit> const& fits) {
+    for (std::size_t k = 1; k < fits.size(); ++k) {
+        for (std::size_t other = 0; other < k; ++other) {
+            Fit::Parts const& one = *fits[k].fit.parts();
+            Fit::Parts const& before = *fits[other].fit.parts();
+            bool const is_same = one.config.run_hash() == before.config.run_hash() && !one.run.chains.empty() &&
+                                 !before.run.chains.empty() && one.run.chains.front().values == before.run.chains.front().values;
+            if (!is_same) continue;
+            if (fits[k].name == fits[other].name)
+                refuse(563, fmt::format("`{}` is compared with itself", fits[k].name), {"name each run once"});
+            refuse(563, fmt::format("`{}` and `{}` are the same run", fits[other].name, fits[k].name),
+                   {"they have the same model, table, options and seed, and so the same draws: name one of them"});
+        }
     }
 }
 
@@ -187,6 +205,7 @@ void check_known(std::vector<LeftOut> const& steps, std::size_t known) {
 Comparison compare(std::vector<NamedFit> const& fits, std::optional<Csv> const& table, CompareOptions const& options) {
     if (fits.empty()) refuse(507, "a comparison is of one run at least", {});
     check_comparable(fits);
+    check_different(fits);
     if (options.by_evidence) require_evidence(fits);
     Diagnostics diagnostics;
     std::vector<Candidate> candidates;

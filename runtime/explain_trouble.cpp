@@ -34,6 +34,13 @@ constexpr char const* size_hint = "bring columns to about size 1 in the table se
 /// A number that a user might hold a scale at.
 std::string round_number(double value) { return fmt::format("{:.2g}", value); }
 
+/// `sigma`, `sigma[seq, out]`, as a file declares it.
+std::string declared(Variable const& variable, Layout const& layout) {
+    std::vector<std::string> dims;
+    for (std::uint16_t const d : variable.dims) dims.push_back(layout.dims[d].name);
+    return dims.empty() ? variable.name : fmt::format("{}[{}]", variable.name, fmt::join(dims, ", "));
+}
+
 /// What grows without bound, and what to do about it.
 Diagnostic no_mode(Layout const& layout, NoModeFound const& found) {
     NoMode const& what = found.without_mode;
@@ -52,19 +59,23 @@ Diagnostic no_mode(Layout const& layout, NoModeFound const& found) {
         for (SpreadLayout const& part : factor.spread) is_noise = is_noise || (factor.is_observation && part.variable == what.variable);
     diagnostic.labels = {{variable.span, is_noise ? "it goes to 0: the mean can meet every output that it is of"
                                                   : "it goes to 0: what it is the spread of can meet its mean"}};
-    diagnostic.notes = {fmt::format("hold it at a value: write `{} fixed {}`", variable.name, round_number(what.start)),
+    if (what.entry != variable.name) diagnostic.message += fmt::format(" where `{}` goes to 0", what.entry);
+    diagnostic.notes = {fmt::format("hold it at a value: write `{} fixed {}`", declared(variable, layout), round_number(what.start)),
                         "or give it a prior that keeps away from 0, such as inverse_gamma on a variance", draw};
     return diagnostic;
 }
 
-Diagnostic exact_fit(Layout const& layout, std::uint32_t scale) {
-    Variable const& variable = layout.variables[scale];
+Diagnostic exact_fit(Layout const& layout, ExactFit const& fit) {
+    Variable const& variable = layout.variables[fit.variable];
+    bool const is_one = fit.entry == variable.name;
     return {489,
             Severity::Error,
-            fmt::format("`{}` goes to 0: the outputs are fitted exactly", variable.name),
+            fmt::format("`{}` goes to 0: {} are fitted exactly", fit.entry, is_one ? "the outputs" : "its outputs"),
             {{variable.span, "its posterior has no finite integral"}},
-            {"are the outputs constant, or computed from the inputs?",
-             fmt::format("if that is what they are, say how exact they are, such as `{} fixed 0.01`", variable.name)}};
+            {fmt::format("are {} constant, or computed from the inputs?", is_one ? "the outputs" : "those outputs"),
+             is_one ? fmt::format("if that is what they are, say how exact they are, such as `{} fixed 0.01`", variable.name)
+                    : "if that is what they are, let all share one spread, or give it a prior that keeps away from 0, such as "
+                      "inverse_gamma on a variance"}};
 }
 
 Diagnostic undetermined(std::string message) {
@@ -79,7 +90,7 @@ Diagnostic undetermined(std::string message) {
 Diagnostic too_large(std::string const& what) {
     return {454,
             Severity::Error,
-            fmt::format("{} is beyond what a number can hold", what),
+            what,
             {},
             {size_hint, "and let priors be about as wide as what they are of: decays above 1, too, grow with every step"}};
 }
@@ -115,13 +126,22 @@ Diagnostic learnt_to_zero(Layout const& layout, std::uint32_t scale) {
 
 }  // namespace
 
+std::optional<std::string> reason_of_start(std::exception const& failure) {
+    auto const* const trouble = dynamic_cast<NumericalTrouble const*>(&failure);
+    bool const is_of_numbers = trouble != nullptr && (trouble->is_of_numbers || !trouble->block);
+    if (is_of_numbers || dynamic_cast<TooLarge const*>(&failure) != nullptr || dynamic_cast<HiddenPrior const*>(&failure) != nullptr)
+        return failure.what();
+    if (dynamic_cast<std::domain_error const*>(&failure) != nullptr) return fmt::format("a scale cannot be drawn: {}", failure.what());
+    return std::nullopt;
+}
+
 std::optional<Error> explain_trouble(std::exception const& failure, std::shared_ptr<Sources const> const& sources, Layout const& layout) {
     auto const of_model = [&](Diagnostic diagnostic) { return Error(make_report(sources, {std::move(diagnostic)}), exit_data); };
     if (dynamic_cast<NumericalTrouble const*>(&failure) != nullptr) return of_model(undetermined(failure.what()));
     if (dynamic_cast<std::domain_error const*>(&failure) != nullptr)
         return of_model(undetermined(fmt::format("a scale cannot be drawn: {}", failure.what())));
     if (auto const* const found = dynamic_cast<NoModeFound const*>(&failure)) return of_model(no_mode(layout, *found));
-    if (auto const* const fit = dynamic_cast<ExactFit const*>(&failure)) return of_model(exact_fit(layout, fit->variable));
+    if (auto const* const fit = dynamic_cast<ExactFit const*>(&failure)) return of_model(exact_fit(layout, *fit));
     if (dynamic_cast<TooLarge const*>(&failure) != nullptr) return of_model(too_large(failure.what()));
     if (auto const* const lost = dynamic_cast<LostDigits const*>(&failure)) return of_model(lost_digits(layout, lost->output));
     if (auto const* const hidden = dynamic_cast<HiddenPrior const*>(&failure)) return of_model(hidden_prior(layout, hidden->block));

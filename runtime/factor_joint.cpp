@@ -15,7 +15,7 @@ class JointUpdate : public FactorUpdate {
         double rise = 0;
         for_each_system(block_, factors_.variable, factors_.grid, [&](auto const& group, std::size_t index, auto) {
             GaussianFactors::Step const step = factors_.step(group, index);
-            if (!step.is_proper) factors_.fail();
+            if (!step.is_proper) factors_.fail(group, index);
             rise += step.rise;
         });
         // A number that is learnt has no spread: expectation maximisation.

@@ -52,7 +52,7 @@ class SweepUpdate : public FactorUpdate {
         std::size_t const count = factors_.variable.extent == Extent::Time ? 1 : factors_.grid.lanes(t);
         for (std::size_t index = first; index < first + count; ++index) {
             GaussianFactors::Step const step = factors_.step(block_.groups.front(), index);
-            if (!step.is_proper) factors_.fail();
+            if (!step.is_proper) factors_.fail(block_.groups.front(), index);
             rise += step.rise;
             if (kept_ != nullptr) make_point(index);
         }

@@ -1,11 +1,16 @@
 #include "factor_update.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "block_sampler.hpp"
+#include "simulation.hpp"
+#include "trouble.hpp"
+#include "undetermined.hpp"
 
 namespace bam {
 namespace {
@@ -32,6 +37,7 @@ GaussianFactors::GaussianFactors(UpdateContext const& context, std::uint32_t v, 
       truncated(context.posterior.truncated[v]),
       log_weights(context.factors.log_weights(v)),
       gradient(make_gradient(covariances)),
+      context_(context),
       index_of_variable_(v) {
     auto const& blocks = context.problem.plan.blocks;
     auto const block = std::find_if(blocks.begin(), blocks.end(), [&](BlockPlan const& one) { return one.variable == v; });
@@ -166,11 +172,16 @@ GaussianFactors::Step GaussianFactors::step_choice(std::vector<std::uint32_t> co
     return step;
 }
 
-void GaussianFactors::fail() const {
-    throw NumericalTrouble(
-        "the factor of " + variable.name +
-            " has no finite variance: the data do not determine it and its prior does not either; give it a proper prior",
-        block_, false);
+void GaussianFactors::fail(std::string const& why) const {
+    std::vector<std::string> const flat = find_flat(context_.problem);
+    bool const is_flat = std::find(flat.begin(), flat.end(), variable.name) != flat.end();
+    throw NumericalTrouble("the factor of " + variable.name + " has no finite variance: " + why, block_, !is_flat);
+}
+
+void GaussianFactors::fail(std::vector<std::uint32_t> const& group, std::size_t index) const {
+    Eigen::MatrixXd const precision = this->precision(group, index);
+    if (!precision.allFinite()) throw TooLarge(fmt::format("the precision of `{}`", variable.name));
+    fail(explain_undetermined(precision, group, index, variable, context_.problem.plan.layout, context_.problem.bound));
 }
 
 }  // namespace bam

@@ -87,8 +87,10 @@ struct GaussianFactors {
     };
     /// Moves mean and covariance of a system to the optimum, unless its precision is singular.
     Step step(std::vector<std::uint32_t> const& group, std::size_t index);
-    /// Throws NumericalTrouble: a factor without a finite variance.
-    [[noreturn]] void fail() const;
+    /// Throws NumericalTrouble: a factor without a finite variance. `why`: of numbers that neither data nor priors determine.
+    [[noreturn]] void fail(std::string const& why = "the data do not determine it and its prior does not either") const;
+    /// The same of step().
+    [[noreturn]] void fail(std::vector<std::uint32_t> const& group, std::size_t index) const;
 
   private:
     /// Of an entry whose prior is truncated the optimum is the normal with that precision and linear term, in the interval.
@@ -97,6 +99,7 @@ struct GaussianFactors {
     /// proportional to weight_g exp(η_g - Λ_gg / 2).
     Step step_choice(std::vector<std::uint32_t> const& group, std::size_t index);
     void add_runner(UpdateContext const& context, Pass const& pass, std::vector<WeightedOutput> outputs);
+    UpdateContext context_;
     std::uint32_t index_of_variable_;
     std::optional<std::size_t> block_;  ///< of the plan; none of an output
 };

@@ -87,6 +87,12 @@ class Factors {
     std::vector<double> const& squares(ScaleUse const& use) const { return sums_of(use).squares; }
     /// What draws of an entry of a scale see of it.
     Statistics statistics(ScaleLayout const& scale, std::size_t entry) const;
+    /// Of a factor with several learnt parts: the squared residual of one cell times what is known of its precision, 0 where the cell does
+    /// not count.
+    double known_square(std::size_t factor, std::size_t component, std::size_t index) const {
+        std::vector<double> const& squares = scores_[factor].of_cells;
+        return squares[component * bound_.grid.size(plan_.layout.variables[plan_.layout.factors[factor].target].extent) + index];
+    }
     /// Sum of squared residuals times their precision at the last score() and the scales as they are now; and the cells that it is over.
     double quadratic(std::size_t factor) const;
     double cells(std::size_t factor) const { return scores_[factor].cells; }

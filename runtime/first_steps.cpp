@@ -67,7 +67,9 @@ void warn_first_steps(Problem const& problem, Diagnostics& diagnostics) {
                  Severity::Warning,
                  fmt::format("`{}[{}-{}]` is 0 before the first step, and `{}` is about {:.3g}", output, t, lag, output,
                              sum->second.mean()),
-                 {{layout.factors[f].span, "speaks of the first step, too"}},
+                 {{layout.factors[f].span, is_one      ? "speaks of the first step, too"
+                                           : step == 0 ? fmt::format("speaks of the first {} steps, too", lag)
+                                                       : fmt::format("speaks of steps before step {}, too", lag)}},
                  {fmt::format("say `{0}[{1} {2}] ~ ...` of what comes first, and `{0}[{1} {3}] ~ ...` of the rest", target, t,
                               is_one ? "= 0" : fmt::format("< {}", lag), is_one ? "> 0" : fmt::format(">= {}", lag)),
                   fmt::format("or have `{}` about 0: take {:.3g} off its column in the table section", output, sum->second.mean())}});

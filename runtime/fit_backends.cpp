@@ -51,7 +51,7 @@ void run_map(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions cons
     mode.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     mode.chosen = maximum.best;
     mode.unbounded = find_unbounded(problem.plan.layout);
-    for (Ascent const& one : maximum.ascents) mode.starts.push_back({one.log_joint, one.passes, one.ending, one.largest_move});
+    for (Ascent const& one : maximum.ascents) mode.starts.push_back({one.log_joint, one.passes, one.ending, one.largest_move, one.failure});
 
     Replica replica(problem, options.seed, 1, to_ascent_options(options).sweep);
     replica.set_state(best.state);

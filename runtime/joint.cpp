@@ -14,13 +14,13 @@ namespace bam {
 namespace {
 
 /// `is_determined`: by its prior.
-[[noreturn]] void fail(BlockContext const& context, std::vector<std::uint32_t> const& components, Eigen::MatrixXd const& precision,
-                       Eigen::VectorXd const& linear, bool is_determined) {
+[[noreturn]] void fail(BlockContext const& context, std::vector<std::uint32_t> const& components, std::size_t index,
+                       Eigen::MatrixXd const& precision, Eigen::VectorXd const& linear, bool is_determined) {
     Layout const& layout = context.plan.layout;
     Variable const& variable = layout.variables[context.block.variable];
     if (!precision.allFinite()) throw TooLarge(fmt::format("the precision of `{}`", variable.name));
-    throw NumericalTrouble("the full conditional of " + variable.name +
-                               " has no finite variance: " + explain_undetermined(precision, components, variable, layout),
+    throw NumericalTrouble("the full conditional of " + variable.name + " has no finite variance: " +
+                               explain_undetermined(precision, components, index, variable, layout, context.inputs.bound),
                            index_of(context), is_determined || !linear.allFinite());
 }
 
@@ -85,8 +85,9 @@ class JointSampler : public BlockSampler {
             for (std::size_t i = 0; i < components.size(); ++i) present_(static_cast<Eigen::Index>(i)) = values_[components[i]];
             // Entries of a truncated block are groups of their own.
             bool const is_truncated = !intervals_.empty() && intervals_[components.front()].is_bounded();
-            bool const is_drawn = is_truncated ? draw_truncated(precision(0, 0), linear(0), intervals_[components.front()], normals)
-                                               : draw_normal(precision, linear, present_, relaxation_, normals);
+            bool const is_drawn = is_truncated
+                                      ? draw_truncated(precision(0, 0), linear(0), intervals_[components.front()], normals)
+                                      : draw_normal(precision, linear, present_, relaxation_, normals, priors_.least_pivot(components, 0));
             if (!is_drawn) fail(g);
             for (std::size_t i = 0; i < components.size(); ++i) values_[components[i]] = linear(static_cast<Eigen::Index>(i));
         }
@@ -97,7 +98,7 @@ class JointSampler : public BlockSampler {
         equations_.accumulate();
         priors_.add_to(block_.groups[g], 0, equations_.precision(g), equations_.linear(g));
         raise_diagonal(equations_.precision(g));
-        bam::fail(context_, block_.groups[g], equations_.precision(g), equations_.linear(g), priors_.determines(block_.groups[g], 0));
+        bam::fail(context_, block_.groups[g], 0, equations_.precision(g), equations_.linear(g), priors_.determines(block_.groups[g], 0));
     }
 
     void draw_rows(std::size_t g, Eigen::MatrixXd& precision, Eigen::VectorXd& linear, NormalSource& normals) {
@@ -113,7 +114,9 @@ class JointSampler : public BlockSampler {
                 }
             }
             for (Eigen::Index i = 0; i < size; ++i) present_(i) = values_[components[static_cast<std::size_t>(first + i)]];
-            if (!draw_normal(precision.block(first, first, size, size), row, present_.head(size), relaxation_, normals)) fail(g);
+            if (!draw_normal(precision.block(first, first, size, size), row, present_.head(size), relaxation_, normals,
+                             priors_.least_pivot(components, 0)))
+                fail(g);
             for (Eigen::Index i = 0; i < size; ++i) values_[components[static_cast<std::size_t>(first + i)]] = row(i);
         }
     }
@@ -256,11 +259,12 @@ class SpreadSampler : public BlockSampler {
         }
         std::size_t const first = components.front() * size_ + index;
         bool const is_truncated = !intervals_.empty() && intervals_[first].is_bounded();
-        bool const is_drawn = is_truncated ? draw_truncated(precision(0, 0), linear(0), intervals_[first], normals)
-                                           : draw_normal(precision, linear, present_.head(d), relaxation_, normals);
+        bool const is_drawn =
+            is_truncated ? draw_truncated(precision(0, 0), linear(0), intervals_[first], normals)
+                         : draw_normal(precision, linear, present_.head(d), relaxation_, normals, priors_.least_pivot(components, index));
         if (!is_drawn) {
             gather(g, index);  // the factor stands where the precision was
-            fail(context_, components, precision, linear, priors_.determines(components, index));
+            fail(context_, components, index, precision, linear, priors_.determines(components, index));
         }
         for (Eigen::Index i = 0; i < d; ++i) values_[components[static_cast<std::size_t>(i)] * size_ + index] = linear(i);
     }

@@ -63,29 +63,6 @@ Magnitudes::Magnitudes(Plan const& plan, Inputs const& inputs, Factors const& fa
     }
 }
 
-/// Calls visit(square, component, sequence, step) for the counting cells.
-template <class Visit>
-void Magnitudes::for_each_square(std::size_t f, Visit visit) {
-    Shadowed& shadowed = shadowed_[f];
-    if (!shadowed.runner) return;
-    Variable const& target = plan_.layout.variables[plan_.layout.factors[f].target];
-    shadowed.runner->begin();
-    for (Chunk const& chunk : shadowed.runner->chunks()) {
-        shadowed.runner->run(chunk);
-        for (std::size_t c = 0; c < shadowed.registers.size(); ++c) {
-            if (shadowed.registers[c] == no_register) continue;
-            double const* const values = shadowed.runner->at(shadowed.registers[c]);
-            bool const is_one = shadowed.pass->registers[shadowed.registers[c]].extent == Extent::One;
-            std::size_t k = 0;
-            bound_.grid.for_each(target.extent, chunk.first_step, chunk.last_step, [&](std::size_t i, std::size_t s, std::size_t t) {
-                double const value = values[is_one ? 0 : k++];
-                if (factors_.mask(f, c, i) > 0) visit(value * value, c, s, t);
-            });
-        }
-        shadowed.runner->advance(chunk);
-    }
-}
-
 double Magnitudes::quadratic(std::size_t f) {
     double sum = 0;
     std::vector<double> const& full = factors_.covariance_precision(f);
@@ -108,12 +85,6 @@ double Magnitudes::quadratic() {
     double total = 0;
     for (std::size_t f = 0; f < shadowed_.size(); ++f) total += quadratic(f);
     return total;
-}
-
-void Magnitudes::add_squares(ScaleUse const& use, std::vector<double>& sums) {
-    for_each_square(use.factor, [&](double square, std::size_t c, std::size_t s, std::size_t t) {
-        sums[factors_.scale_index(use, c, s, t)] += factors_.precision_without(use.part, use.factor, c, s, t) * square;
-    });
 }
 
 double expected_magnitude(ExpectedFactors const& expected, std::size_t f, Pass const& squares, Inputs const& inputs,

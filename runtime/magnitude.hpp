@@ -29,15 +29,13 @@ class Magnitudes {
     /// Sum of squares times their precision over all counting cells of a factor, at the state as it is. Binary outputs: of their means,
     /// at the precision 1/4 that their local scales have at most.
     double quadratic(std::size_t factor);
-    /// Sums of squares of one factor by entry of a scale, added to `sums`: of what Factors::squares() is without anything that cancels.
-    void add_squares(ScaleUse const& use, std::vector<double>& sums);
+    /// Calls visit(square, component, sequence, step) for the counting cells of a factor: squared residuals if nothing in them cancelled.
+    template <class Visit>
+    void for_each_square(std::size_t factor, Visit visit);
     /// The same of all factors that are not flat.
     double quadratic();
 
   private:
-    template <class Visit>
-    void for_each_square(std::size_t factor, Visit visit);
-
     struct Shadowed {
         std::unique_ptr<Pass const> pass;
         std::unique_ptr<AdjointRunner> runner;
@@ -49,6 +47,28 @@ class Magnitudes {
     std::vector<Covariances> none_;
     std::vector<Shadowed> shadowed_;  ///< per factor
 };
+
+template <class Visit>
+void Magnitudes::for_each_square(std::size_t f, Visit visit) {
+    Shadowed& shadowed = shadowed_[f];
+    if (!shadowed.runner) return;
+    Variable const& target = plan_.layout.variables[plan_.layout.factors[f].target];
+    shadowed.runner->begin();
+    for (Chunk const& chunk : shadowed.runner->chunks()) {
+        shadowed.runner->run(chunk);
+        for (std::size_t c = 0; c < shadowed.registers.size(); ++c) {
+            if (shadowed.registers[c] == no_register) continue;
+            double const* const values = shadowed.runner->at(shadowed.registers[c]);
+            bool const is_one = shadowed.pass->registers[shadowed.registers[c]].extent == Extent::One;
+            std::size_t k = 0;
+            bound_.grid.for_each(target.extent, chunk.first_step, chunk.last_step, [&](std::size_t i, std::size_t s, std::size_t t) {
+                double const value = values[is_one ? 0 : k++];
+                if (factors_.mask(f, c, i) > 0) visit(value * value, c, s, t);
+            });
+        }
+        shadowed.runner->advance(chunk);
+    }
+}
 
 /// The expected quadratic form of a factor of the model (ExpectedFactors::quadratic) as it would be if nothing cancelled.
 double expected_magnitude(ExpectedFactors const& expected, std::size_t factor, Pass const& squares, Inputs const& inputs,

@@ -101,7 +101,8 @@ int run_explain(Options const& options) {
                 lines.push_back(text.substr(at, text.find('\n', at) - at));
             put(dump(lines));
         } else {
-            put(text.empty() ? "no product of parameters leaves the outputs as they are when its parts trade sizes, signs or places\n"
+            put(text.empty() ? "nothing of the parameters can change and leave the outputs as they are: no sizes, signs, shifts or places "
+                               "are traded\n"
                              : text);
         }
         return 0;
@@ -226,11 +227,14 @@ int judgement_code(Options const& options, Fit const& fit) {
 std::string fit_text(Options const& options, Prepared const& prepared, Fit const& fit) {
     std::string text = fmt::format("{}: {}\n", options.data, prepared.counts()) + fit.starts() + run_line(fit) + '\n';
     text += fit.table(options.raw) + "\n" + fit.verdict() + notes_of(fit);
-    if (!options.output.empty())
-        text += fmt::format("files: {0}/{1}, {0}/summary.csv, {0}/predictions.csv, {0}/config.json\n", options.output,
+    if (!options.output.empty()) {
+        std::string const exchange = (std::filesystem::path(options.output) / "exchange.json").string();
+        text += fmt::format("files: {0}/{1}, {0}/summary.csv, {0}/predictions.csv, {0}/config.json{2}\n", options.output,
                             fit.options().backend == Backend::Map           ? fmt::format("mode.csv, {}/map.json", options.output)
                             : fit.options().backend == Backend::Variational ? fmt::format("variational.csv, {}/vi.json", options.output)
-                                                                            : "chain_*.csv");
+                                                                            : "chain_*.csv",
+                            std::filesystem::exists(exchange) ? ", " + exchange : "");
+    }
     return text;
 }
 

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "trouble.hpp"
+
 namespace bam {
 namespace {
 
@@ -257,14 +259,27 @@ Maximum maximise(Problem const& problem, AscentOptions const& options, std::stop
     std::size_t const starts = problem.plan.is_multilinear ? std::max<std::size_t>(options.starts, 1) : 1;
     Maximum maximum;
     maximum.ascents.resize(starts);
+    std::vector<std::exception_ptr> failures(starts);
     spread(starts, options.threads, [&](std::size_t k) {
         Replica replica(problem, options.seed, options.chain, options.sweep);
         replica.start(k, options.starts_from_prior);
-        maximum.ascents[k] = ascend(replica, options, stop);
+        try {
+            maximum.ascents[k] = ascend(replica, options, stop);
+        } catch (std::exception const& failure) {
+            auto const reason = reason_of_start(failure);
+            if (!reason) throw;
+            maximum.ascents[k].log_joint = std::numeric_limits<double>::quiet_NaN();
+            maximum.ascents[k].ending = Ending::Failed;
+            maximum.ascents[k].failure = *reason;
+            failures[k] = std::current_exception();
+        }
     });
-    for (std::size_t k = 1; k < starts; ++k) {
+    while (maximum.best < starts && failures[maximum.best]) ++maximum.best;
+    if (maximum.best == starts) std::rethrow_exception(failures.front());
+    for (std::size_t k = maximum.best + 1; k < starts; ++k) {
         Ascent const& one = maximum.ascents[k];
         Ascent const& best = maximum.ascents[maximum.best];
+        if (failures[k]) continue;
         bool const is_first_with_mode = !one.without_mode && best.without_mode;
         bool const is_as_good = one.without_mode.has_value() == best.without_mode.has_value();
         if (is_first_with_mode || (is_as_good && one.log_joint > best.log_joint)) maximum.best = k;

@@ -29,6 +29,7 @@ enum class Ending : std::uint8_t {
     PassLimit,  ///< max_passes
     Stopped,    ///< from outside
     NoMode,     ///< the density grows without bound
+    Failed,     ///< numbers that cannot be computed with
 };
 
 struct Ascent {
@@ -40,11 +41,12 @@ struct Ascent {
     Ending ending = Ending::PassLimit;
     std::optional<bam::NoMode> without_mode;
     std::vector<std::vector<double>> sds;  ///< Replica::conditional_sds()
+    std::string failure = {};              ///< why it failed; then it has nothing else
 };
 
 struct Maximum {
     std::vector<Ascent> ascents;  ///< in the order of the starts; those after a stop request are missing. Only the best has its state
-    std::size_t best = 0;         ///< the highest of those with a mode; of all if none has
+    std::size_t best = 0;         ///< the highest of those with a mode; if none has, of those that did not fail
 };
 
 /// From all starts the density grew without bound.
@@ -57,7 +59,8 @@ struct NoModeFound : std::runtime_error {
 /// Ascends from where the replica stands.
 Ascent ascend(Replica& replica, AscentOptions const& options, std::stop_token const& stop);
 
-/// Ascends from every start. Depends on the options and nothing else. Throws NumericalTrouble if a block is not determined.
+/// Ascends from every start. Depends on the options and nothing else. A start that fails (reason_of_start) is
+/// left out; throws why the first one did if all do.
 Maximum maximise(Problem const& problem, AscentOptions const& options, std::stop_token const& stop);
 
 /// Throws NoModeFound if no ascent has a mode. `is_start`: of NoModeFound.

@@ -280,45 +280,38 @@ double MeanField::move_orbits() {
 double MeanField::pass() {
     try {
         double const after = climb();
-        bool const is_suspicious =
-            exact_fit_
-                .find(factors_,
-                      [&](ScaleLayout const& scale, std::size_t entry, double outputs) {
-                          return counts_of(scale, entry) > 0 && factor_of(scale, entry).squares <= suspiciously_exact * outputs;
-                      })
-                .has_value();
+        bool const is_suspicious = exact_fit_.has(factors_, [&](ExactFitWatch::Watched const& of, std::size_t entry, double outputs) {
+            return factor_of(*of.scale, entry).squares <= suspiciously_exact * outputs;
+        });
         if (!is_suspicious) return after;
         factors_.score(inputs());
-        exact_fit_.check(factors_);
+        exact_fit_.check(factors_, inputs());
         return after;
     } catch (NumericalTrouble const& trouble) {
-        look_behind(trouble.block);
+        look_behind(trouble.block, trouble.is_of_numbers || !trouble.block);
         throw;
     } catch (std::logic_error const&) {
         // Where residuals are hardly more than rounding, so is what the ELBO rises by.
-        look_behind({});
+        look_behind({}, true);
         throw;
     }
 }
 
-void MeanField::look_behind(std::optional<std::size_t> block) {
+void MeanField::look_behind(std::optional<std::size_t> block, bool is_of_digits) {
     factors_.score(inputs());
     Magnitudes magnitudes(problem_.plan, inputs(), factors_);
-    exact_fit_.look_behind(factors_, magnitudes, block);
+    exact_fit_.look_behind(factors_, magnitudes, block, is_of_digits);
 }
 
 void MeanField::require_spread() {
     factors_.score(inputs());
-    auto const scale = exact_fit_.find(factors_, [&](ScaleLayout const& of, std::size_t entry, double outputs) {
-        ScaleFactor const& factor = factor_of(of, entry);
-        double const cells = counts_of(of, entry);
-        if (cells == 0 || factor.squares > suspiciously_exact * outputs) return false;
-        double residuals = 0;
-        for (ScaleUse const& use : of.uses) residuals += factors_.squares(use)[entry];
+    exact_fit_.throw_if(factors_, [&](ExactFitWatch::Watched const& of, std::size_t entry, double outputs) {
+        ScaleFactor const& factor = factor_of(*of.scale, entry);
+        if (factor.squares > suspiciously_exact * outputs) return false;
         // Its prior would hold the spread, and E[precision] would be n / S or more.
-        return residuals <= far_below * factor.squares && cells - factor.precision * factor.squares > 0.5;
+        return exact_fit_.squares(of, factors_)[entry] <= far_below * factor.squares &&
+               counts_of(*of.scale, entry) - factor.precision * factor.squares > 0.5;
     });
-    if (scale) throw ExactFit(*scale);
 }
 
 /// Every factor once, with the checks of pass().

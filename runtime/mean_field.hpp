@@ -83,7 +83,7 @@ class MeanField {
 
   private:
     double climb();
-    void look_behind(std::optional<std::size_t> block);
+    void look_behind(std::optional<std::size_t> block, bool is_of_digits);
     double cancellation_on_the_way();
     std::size_t index_of(ScaleLayout const& scale) const { return static_cast<std::size_t>(&scale - problem_.plan.layout.scales.data()); }
     ScaleFactor const& factor_of(ScaleLayout const& scale, std::size_t entry) const { return posterior_.scales[index_of(scale)][entry]; }

@@ -31,6 +31,7 @@ char const* word(Ending ending) {
         case Ending::PassLimit: return "max_passes";
         case Ending::Stopped: return "interrupted";
         case Ending::NoMode: return "no_mode";
+        case Ending::Failed: return "failed";
     }
     return "";
 }
@@ -44,6 +45,7 @@ std::string reason_of(Mode::Start const& start) {
             return fmt::format("that is as many as `--max-passes` allows; the last moved by {:.1g} of an sd", start.largest_move);
         case Ending::Stopped: return "interrupted";
         case Ending::NoMode: return "the density grows without bound";
+        case Ending::Failed: return start.failure;
     }
     return "";
 }
@@ -58,6 +60,8 @@ Json starts_json(Mode const& mode) {
                           {"passes", start.passes},
                           {"ending", word(start.ending)},
                           {"largest_move", number(start.largest_move)}});
+    for (std::size_t k = 0; k < mode.starts.size(); ++k)
+        if (mode.starts[k].ending == Ending::Failed) starts[k]["failure"] = mode.starts[k].failure;
     return starts;
 }
 
@@ -106,8 +110,9 @@ std::optional<Mode> read_mode(std::string_view text, std::string_view run, std::
         for (Json const& start : json.at("starts")) {
             Mode::Start one{to_number(start.at("log_joint")), start.at("passes").get<std::size_t>(), Ending::Still,
                             to_number(start.at("largest_move"))};
-            for (Ending const ending : {Ending::Rounding, Ending::PassLimit, Ending::Stopped, Ending::NoMode})
+            for (Ending const ending : {Ending::Rounding, Ending::PassLimit, Ending::Stopped, Ending::NoMode, Ending::Failed})
                 if (start.at("ending").get<std::string>() == word(ending)) one.ending = ending;
+            one.failure = start.value("failure", "");
             mode.starts.push_back(one);
         }
         mode.chosen = json.at("chosen").get<std::size_t>() - 1;
@@ -128,9 +133,11 @@ Verdict judge(Mode const& mode) {
     verdict.is_converged = best.ending == Ending::Still || (best.ending == Ending::Rounding && best.largest_move < most_rounded);
     verdict.sentences.push_back(
         fmt::format("{}. {}: {}.", verdict.is_converged ? "a mode" : "no mode yet", counted(best.passes, "pass"), reason_of(best)));
-    std::size_t same = 0, unbounded = 0;
+    std::size_t same = 0, unbounded = 0, failed = 0;
     for (Mode::Start const& start : mode.starts) {
-        if (start.ending == Ending::NoMode)
+        if (start.ending == Ending::Failed)
+            ++failed;
+        else if (start.ending == Ending::NoMode)
             ++unbounded;
         else if (std::abs(start.log_joint - best.log_joint) < 1e-6 * (1 + std::abs(best.log_joint)))
             ++same;
@@ -138,6 +145,7 @@ Verdict judge(Mode const& mode) {
     if (mode.starts.size() > 1)
         verdict.sentences.push_back(
             fmt::format("{} of {} starts came to this log joint; nothing proves that there is no higher mode.", same, mode.starts.size()));
+    if (failed > 0) verdict.sentences.push_back(failed_starts(failed, mode.starts.size()));
     if (!mode.unbounded.empty()) {
         std::string const from = unbounded > 0 ? fmt::format(" From {} that is where the ascent went.", counted(unbounded, "start")) : "";
         verdict.sentences.push_back(
@@ -158,8 +166,10 @@ std::string starts_text(Mode const& mode) {
     std::string text;
     for (std::size_t k = 0; k < mode.starts.size(); ++k) {
         Mode::Start const& start = mode.starts[k];
-        text += fmt::format("start {}: log joint {:.6f}, {}{}\n", k + 1, start.log_joint, counted(start.passes, "pass"),
-                            start.ending == Ending::Still ? "" : ": " + reason_of(start));
+        text += start.ending == Ending::Failed
+                    ? fmt::format("start {}: failed: {}\n", k + 1, start.failure)
+                    : fmt::format("start {}: log joint {:.6f}, {}{}\n", k + 1, start.log_joint, counted(start.passes, "pass"),
+                                  start.ending == Ending::Still ? "" : ": " + reason_of(start));
     }
     return text;
 }

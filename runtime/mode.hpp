@@ -17,6 +17,7 @@ struct Mode {
         std::size_t passes = 0;
         Ending ending = Ending::PassLimit;
         double largest_move = 0;
+        std::string failure = {};  ///< of Ending::Failed
     };
     std::vector<Start> starts;
     std::size_t chosen = 0;  ///< index of starts

@@ -1,6 +1,8 @@
 // Codes of this file:
+//   BAM0336  (warning) a statement on steps that the table does not have
 //   BAM0430  cells of a binary output that are neither 0 nor 1
 //   BAM0431  a binary output that is transformed
+//   BAM0454  columns of numbers whose squares no number holds
 //   BAM0480  a missing cell of an output that the model computes with
 //   BAM0481  a scale whose posterior has no finite integral
 //   BAM0486  data that no column is bound to
@@ -97,6 +99,8 @@ class Preparer {
     void report_spread(Layout const& layout, Bound const& bound, FactorLayout const& factor, SpreadLayout const& part,
                        std::set<std::pair<std::size_t, std::size_t>>& seen);
     void report_improper_scales(Problem const& problem);
+    /// Numbers that sums of squares cannot hold.
+    void report_sizes(Layout const& layout, Bound const& bound);
     /// Outputs that are said to be 0 or 1.
     void report_binary(Layout const& layout, Bound const& bound);
 
@@ -249,6 +253,30 @@ void Preparer::report_spread(Layout const& layout, Bound const& bound, FactorLay
                   {{factor.span, "used here"}}, diagnostics_);
 }
 
+void Preparer::report_sizes(Layout const& layout, Bound const& bound) {
+    constexpr double most = 1e150;  // whose square is 1e300
+    Grid const& grid = bound.grid;
+    for (Variable const& variable : layout.variables) {
+        if (variable.kind != VariableKind::Data) continue;
+        auto const v = static_cast<std::size_t>(&variable - layout.variables.data());
+        bool const is_any = std::any_of(bound.data[v].begin(), bound.data[v].end(), [](double value) { return std::abs(value) >= most; });
+        if (!is_any) continue;
+        Places places;
+        std::set<std::size_t> seen;
+        grid.for_each(Extent::Cell, [&](std::size_t i, std::size_t s, std::size_t t) {
+            for (std::size_t c = 0; c < variable.components; ++c) {
+                std::size_t const entry = entry_of(variable, c, grid, s, t);
+                double const value = bound.data[v][entry];
+                if (!(std::abs(value) >= most) || !seen.insert(entry).second) continue;
+                places.add(place(variable, c, bound.rows[i]), fmt::format("{:.3g} in {}", value, describe_cell(layout, bound, s, t)));
+            }
+        });
+        places.report(454, fmt::format("`{}` is so large that its square is beyond what a number can hold", variable.name),
+                      {"bring columns to about size 1 in the table section, such as `income = (income - 30000) / 10000`"}, {},
+                      diagnostics_);
+    }
+}
+
 void Preparer::report_improper_scales(Problem const& problem) {
     Layout const& layout = problem.plan.layout;
     State const state = make_state(layout, problem.bound.grid);
@@ -306,6 +334,25 @@ void Preparer::report_binary(Layout const& layout, Bound const& bound) {
     }
 }
 
+/// Statements of which no step is in the table. What is declared from a late step on has no entries then: that is as it was said.
+void warn_late_statements(Layout const& layout, Bound const& bound, Diagnostics& diagnostics) {
+    if (!layout.time) return;
+    std::string const& time = layout.dims[*layout.time].name;
+    std::size_t const steps = bound.grid.steps;
+    for (FactorLayout const& factor : layout.factors) {
+        Variable const& target = layout.variables[factor.target];
+        bool const has_steps = target.extent == Extent::Time || target.extent == Extent::Cell;
+        if (!has_steps || factor.region.first_step < steps || factor.region.first_step <= target.first_step) continue;
+        diagnostics.push_back(
+            {336,
+             Severity::Warning,
+             fmt::format("nothing follows this statement on `{}`: the table has no step {}", target.name, factor.region.first_step),
+             {{factor.span, "it speaks of steps beyond the last"}},
+             {steps == 1 ? fmt::format("`{}` is 0 in all of the table", time)
+                         : fmt::format("`{}` counts the rows of a sequence, here from 0 to {}", time, steps - 1)}});
+    }
+}
+
 /// The binder takes for granted that every number has a column.
 bool report_unbound(Layout const& layout, Diagnostics& diagnostics) {
     bool is_bound = true;
@@ -343,6 +390,7 @@ std::unique_ptr<PreparedTable> prepare(Compiled const& compiled, Source const& t
     Preparer preparer(*table, diagnostics);
     prepared->outputs = preparer.count_outputs(*layout, *bound);
     preparer.report_spreads(*layout, *bound);
+    preparer.report_sizes(*layout, *bound);
     preparer.report_binary(*layout, *bound);
     plan_sweep(compiled, *layout, *bound, prepared->problem);
     preparer.report_missing_inputs(prepared->problem, *bound);
@@ -350,6 +398,7 @@ std::unique_ptr<PreparedTable> prepare(Compiled const& compiled, Source const& t
     if (!options.outputs_may_be_absent && !has_error(diagnostics)) {
         warn_unstable(prepared->problem, diagnostics);
         warn_first_steps(prepared->problem, diagnostics);
+        warn_late_statements(*layout, prepared->problem.bound, diagnostics);
     }
     return has_error(diagnostics) ? nullptr : std::move(prepared);
 }

@@ -3,7 +3,9 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "magnitude.hpp"
 #include "random.hpp"
 #include "truncated_normal.hpp"
 
@@ -109,6 +111,10 @@ bool Priors::determines(std::vector<std::uint32_t> const& components, std::size_
     });
 }
 
+double Priors::least_pivot(std::vector<std::uint32_t> const& components, std::size_t index) const {
+    return components.size() == 1 || determines(components, index) ? 0 : rounded_steps * std::numeric_limits<double>::epsilon();
+}
+
 void Priors::multiply(std::vector<double> const& x, std::vector<double>& out) const {
     for (std::size_t i = 0; i < precision_.size(); ++i) out[i] = precision_[i] * x[i];
     for (Source const& source : sources_) {
@@ -126,7 +132,7 @@ void Priors::multiply(std::vector<double> const& x, std::vector<double>& out) co
 Relaxation::Relaxation(double relaxation) : keep(relaxation), fresh(std::sqrt(1 - relaxation * relaxation)) {}
 
 bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear, Eigen::Ref<Eigen::VectorXd const> present,
-                 Relaxation relaxation, NormalSource& normals) {
+                 Relaxation relaxation, NormalSource& normals, double least_pivot) {
     // Λ = L L', v = inv(L) η; the mean is inv(L)' v, so θ = inv(L)' (v + z) with z standard normal, and z of the present values is L'θ - v.
     if (precision.rows() == 1) {
         double const p = precision(0, 0);
@@ -138,6 +144,10 @@ bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::Vector
     }
     Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> const factor(precision);
     if (factor.info() != Eigen::Success) return false;
+    if (least_pivot > 0) {
+        for (Eigen::Index i = 1; i < linear.size(); ++i)  // L L' has the sum of these squares on its diagonal
+            if (!(precision(i, i) * precision(i, i) > least_pivot * precision.row(i).head(i + 1).squaredNorm())) return false;
+    }
     factor.matrixL().solveInPlace(linear);
     for (Eigen::Index i = 0; i < linear.size(); ++i) {
         double z = relaxation.fresh * normals.normal();

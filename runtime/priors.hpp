@@ -27,6 +27,8 @@ class Priors {
     /// Whether the prior alone has a finite variance at these components and this index: then a precision that does not factor is a matter
     /// of rounding, or of numbers that are not finite.
     bool determines(std::vector<std::uint32_t> const& components, std::size_t index) const;
+    /// Of draw_normal(): 0 where the prior determines them, else what rounding leaves of a pivot that is 0 (math.md, 13a. Rounding).
+    double least_pivot(std::vector<std::uint32_t> const& components, std::size_t index) const;
     /// precision * x over all entries, [component][extent]; both of that size.
     void multiply(std::vector<double> const& x, std::vector<double>& out) const;
 
@@ -62,9 +64,10 @@ struct Relaxation {
 
 /// Draws from the normal with this precision (lower triangle, overwritten by its factor) and linear term (overwritten by the draw).
 /// `present`: the block's values, read only where the relaxation is not 0. Returns false, and draws nothing, if the precision is not
-/// positive definite to rounding.
+/// positive definite to rounding, or if a pivot is no more than `least_pivot` of its diagonal: given the entries before it, nothing says
+/// more of that one than rounding does.
 bool draw_normal(Eigen::Ref<Eigen::MatrixXd> precision, Eigen::Ref<Eigen::VectorXd> linear, Eigen::Ref<Eigen::VectorXd const> present,
-                 Relaxation relaxation, NormalSource& normals);
+                 Relaxation relaxation, NormalSource& normals, double least_pivot);
 
 /// The same of one entry whose prior is truncated; plain, since the way to the other side of the mean may leave the interval.
 bool draw_truncated(double precision, double& linear, Interval const& interval, NormalSource& normals);

@@ -1,11 +1,14 @@
 // Codes of this file:
+//   BAM0494  a new table has labels of which the model of a run says nothing
 //   BAM0491  a model that cannot be simulated, and so not be calibrated
 //   BAM0507  options of a run that no run can have
 #include "program.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,6 +19,7 @@
 #include "labels.hpp"
 #include "mean_field.hpp"
 #include "overview.hpp"
+#include "places.hpp"
 #include "prior_check.hpp"
 #include "prior_report.hpp"
 #include "report.hpp"
@@ -30,6 +34,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int exit_usage = 64;
+constexpr int exit_data = 65;
 
 bool is_file(std::string const& priors) { return priors.ends_with(".bam") || priors.find('/') != std::string::npos; }
 
@@ -89,6 +94,45 @@ std::shared_ptr<Program::Parts const> make_program(CompileRequest const& request
         Program::Parts{sources, std::move(*result.compiled), request, make_report(sources, std::move(diagnostics)), std::move(name)});
 }
 
+namespace {
+
+/// Labels of a table that a run has not seen, and what of its model was said for those that it has: `refusal`, of the compiler.
+Diagnostic new_labels(std::vector<LabelColumns> const& wanted, std::map<std::string, std::vector<std::string>> const& known,
+                      Table const& table, Diagnostics const& refusal) {
+    Places places;
+    std::vector<std::string> dims, names;
+    for (LabelColumns const& one : wanted) {
+        auto const of_run = known.find(one.dim);
+        if (of_run == known.end()) continue;
+        for (ColumnExpr const& column : one.columns) {
+            auto const at = table.find_column(column.name);
+            for (std::size_t row = 0; at && row < table.rows(); ++row) {
+                std::string const label(table.text(row, *at));
+                auto const is_in = [&](std::vector<std::string> const& list) {
+                    return std::find(list.begin(), list.end(), label) != list.end();
+                };
+                if (table.is_missing(row, *at) || is_in(of_run->second) || is_in(names)) continue;
+                names.push_back(label);
+                places.add(table.span(row, *at), fmt::format("the run has {}", first_few(of_run->second)));
+                if (std::find(dims.begin(), dims.end(), one.dim) == dims.end()) dims.push_back(one.dim);
+            }
+        }
+    }
+    std::vector<Label> more;
+    for (Diagnostic const& diagnostic : refusal)
+        if (!diagnostic.labels.empty()) more.push_back({diagnostic.labels.front().span, "this is for the labels of the run"});
+    Diagnostics result;
+    places.report(494,
+                  fmt::format("{} {} new in {}, and the model says nothing of {}", first_few(names), names.size() == 1 ? "is" : "are",
+                              first_few(dims), names.size() == 1 ? "it" : "them"),
+                  {"leave those rows out, or fit again with them in the table",
+                   "a prior that is one number for all labels holds for new ones, too; a list has a number for each that there was"},
+                  std::move(more), result);
+    return std::move(result.front());
+}
+
+}  // namespace
+
 std::shared_ptr<Program::Parts const> with_labels(std::shared_ptr<Program::Parts const> program, Csv const& csv) {
     std::vector<LabelColumns> const wanted = program->compiled.label_columns();
     if (wanted.empty()) return program;
@@ -109,7 +153,12 @@ std::shared_ptr<Program::Parts const> with_labels(std::shared_ptr<Program::Parts
         read.text = (*program->sources)[file->second].text;
         return read;
     };
-    return make_program(request, reader);
+    try {
+        return make_program(request, reader);
+    } catch (Error const& error) {
+        if (program->request.labels.empty()) throw;  // the first table: what is wrong is the model's
+        throw Error(make_report(sources, {new_labels(wanted, program->request.labels, *table, error.report().diagnostics())}), exit_data);
+    }
 }
 
 std::unique_ptr<PreparedTable> prepare(Program::Parts const& program, Csv const& csv, BindOptions const& options,
@@ -227,7 +276,6 @@ namespace {
 
 [[noreturn]] void refuse_simulation(Program::Parts const& program, Layout const& layout, std::string message,
                                     std::vector<std::string> notes, std::string const& variable) {
-    constexpr int exit_data = 65;
     Diagnostic diagnostic{491, Severity::Error, std::move(message), {}, std::move(notes)};
     for (Variable const& one : layout.variables)
         if (one.name == variable) diagnostic.labels = {{one.span, "here"}};

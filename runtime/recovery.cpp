@@ -25,10 +25,9 @@ void Recovery::sweep_once(std::uint64_t index) {
         bool const is_poison = is_too_large || replica_.is_poisoned();
         // Outputs that are fitted exactly, or residuals that are rounding, are for the user to mend: no other try helps.
         bool const is_doubtful = trouble != nullptr || dynamic_cast<std::domain_error const*>(&failure) != nullptr;
-        if (!is_poison && is_doubtful) replica_.look_behind(std::nullopt);
+        if (!is_poison && is_doubtful) replica_.look_behind(std::nullopt, trouble == nullptr || is_of_numbers);
         if (is_of_numbers || !is_poison) throw;
         std::string reason = failure.what();
-        if (is_too_large) reason += " is beyond what a number can hold";
         if (dynamic_cast<std::domain_error const*>(&failure) != nullptr) reason = "a scale cannot be drawn: " + reason;
         throw NumericalTrouble(reason, trouble != nullptr ? trouble->block : std::nullopt, true);
     }

@@ -119,9 +119,9 @@ double Replica::cancellation() {
     return std::isnan(sum) ? HUGE_VAL : rounded_steps * std::numeric_limits<double>::epsilon() * sum + rounding();
 }
 
-void Replica::look_behind(std::optional<std::size_t> block) {
+void Replica::look_behind(std::optional<std::size_t> block, bool is_of_digits) {
     factors_.score(inputs());
-    exact_fit_.look_behind(factors_, magnitudes(), block);
+    exact_fit_.look_behind(factors_, magnitudes(), block, is_of_digits);
 }
 
 void Replica::set_state(State const& state) {
@@ -211,10 +211,10 @@ void Replica::sweep(std::uint64_t index) {
     try {
         draw_all(index);
     } catch (NumericalTrouble const& trouble) {
-        look_behind(trouble.is_of_numbers ? trouble.block : std::nullopt);
+        look_behind(trouble.block, trouble.is_of_numbers);
         throw;
     } catch (std::domain_error const&) {
-        look_behind({});
+        look_behind({}, true);
         throw;
     }
 }
@@ -241,7 +241,7 @@ void Replica::draw_all(std::uint64_t index) {
         }
     }
     factors_.score(inputs());
-    exact_fit_.check(factors_);
+    exact_fit_.check(factors_, inputs());
     for (ScaleLayout const& scale : problem_.plan.layout.scales) {
         Stream stream(seed_, chain_, index, unit++);
         factors_.gather(scale);

@@ -30,7 +30,7 @@ struct SweepOptions {
 /// A parameter whose density grows without bound: an ascent has no end.
 struct NoMode {
     std::uint32_t variable = 0;
-    std::size_t entry = 0;                ///< [component][extent]
+    std::string entry = {};               ///< entry_name()
     double start = 0;                     ///< the entry at the start
     std::optional<std::uint32_t> traded;  ///< another block that it can shrink against without end; else a scale at 0 or infinity
 };
@@ -58,8 +58,9 @@ class Replica {
     void sweep(std::uint64_t index);
     /// The same, but what fails is thrown as it is: for those that try again (recovery.hpp).
     void draw_all(std::uint64_t index);
-    /// Once a draw has failed: throws what is behind it, if that is known (ExactFitWatch::look_behind). `block`: of the plan, which failed.
-    void look_behind(std::optional<std::size_t> block);
+    /// Once a draw has failed: throws what is behind it, if that is known (ExactFitWatch::look_behind). `block`: of the plan, which failed;
+    /// `is_of_digits`: its model determines it.
+    void look_behind(std::optional<std::size_t> block, bool is_of_digits);
     /// Whether the state, or what scales see of it, has become infinite or no number, or nearly so.
     bool is_poisoned() const;
     /// BlockSampler::scale_diagonal of one block of the plan.

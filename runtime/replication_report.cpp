@@ -56,8 +56,8 @@ double tail_of(std::size_t statistics) { return unlike / static_cast<double>(2 *
 bool are_too_few(std::size_t draws, double tail) { return static_cast<double>(draws) * tail < 1; }
 
 std::string too_few(Replicated const& one, std::size_t draws, double tail) {
-    return fmt::format("{}: {} are too few to say whether the observed one is like them; `--draws {:.0f}` are enough.", one.output,
-                       counted(draws, "simulated table"), std::ceil(1 / tail));
+    return fmt::format("{}: {} {} too few to say whether the observed one is like {}; `--draws {:.0f}` are enough.", one.output,
+                       counted(draws, "simulated table"), draws == 1 ? "is" : "are", draws == 1 ? "it" : "them", std::ceil(1 / tail));
 }
 
 std::vector<std::string> posterior_sentences(Replicated const& one, std::size_t draws) {

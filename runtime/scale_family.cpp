@@ -37,7 +37,8 @@ ScalePeak peak_of_half_t(double df, double scale, double n, double squares) {
     double const s = squares / scale / scale;
     double const a = (n + 1) / df + 1;
     double const b = n - s / df;
-    double const root = std::sqrt(b * b + 4 * a * s);
+    double const squared = b * b + 4 * a * s;  // of sums of squares, which are numbers where this may be none
+    double const root = std::isfinite(squared) ? std::sqrt(squared) : std::hypot(b, 2 * std::sqrt(a) * std::sqrt(s));
     double const w = b > 0 ? 2 * s / (b + root) : (root - b) / (2 * a);
     double const v = w * square(scale);
     double const ratio = w / df;

@@ -1,5 +1,7 @@
 #include "scales.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +11,7 @@
 #include "half_t.hpp"
 #include "polya_gamma.hpp"
 #include "spread.hpp"
+#include "trouble.hpp"
 
 namespace bam {
 namespace {
@@ -99,6 +102,8 @@ ScaleMode maximise_scale(ScaleLayout const& scale, Layout const& layout, Factors
         auto const [n, squares] = factors.statistics(scale, e);
         ScalePeak const mode = peak(prior, scale.spread, n, squares);
         double const v = mode.variance;
+        if (!std::isfinite(squares) || std::isnan(v))
+            throw TooLarge(fmt::format("what `{}` is learnt from", layout.variables[scale.variable].name));
         if (!(v > square(smallest_sd) * to_variance(scale.spread, starts[e])) || !std::isfinite(v)) {
             if (!result.without_mode) result.without_mode = e;
             return;

@@ -108,7 +108,8 @@ void say_unknown(SensitivityTable& table) {
     for (ScaledPart const& part : table.priors)
         if (table.priors.size() > 1) weigh(part, "prior of " + part.name);
     if (is_too_few) {
-        table.sentences.push_back(fmt::format("{} are too few to weight them.", counted(table.draws, "draw")));
+        table.sentences.push_back(table.draws == 1 ? "1 draw is too few to weight."
+                                                   : fmt::format("{} draws are too few to weight them.", table.draws));
         table.advice.emplace_back("fit again with more draws, `--num-samples 1000`");
         return;
     }

@@ -11,6 +11,7 @@
 
 #include "factors.hpp"
 #include "pass_runner.hpp"
+#include "words.hpp"
 
 namespace bam {
 namespace {
@@ -114,6 +115,18 @@ class Stability {
 
 }  // namespace
 
+namespace {
+
+/// exp(x) with two digits, also where no number holds it.
+std::string power_of_e(double x) {
+    constexpr double most = 700;
+    if (x < most) return fmt::format("{:.2g}", std::exp(x));
+    double const digits = x / std::log(10.0);
+    return fmt::format("{:.1f}e+{:.0f}", std::pow(10, digits - std::floor(digits)), std::floor(digits));
+}
+
+}  // namespace
+
 void warn_unstable(Problem const& problem, Diagnostics& diagnostics) {
     Layout const& layout = problem.plan.layout;
     if (layout.decays.empty()) return;
@@ -130,13 +143,13 @@ void warn_unstable(Problem const& problem, Diagnostics& diagnostics) {
         else
             notes.push_back(
                 fmt::format("an sd of at most 1 / sqrt({}) = {:.2g} keeps the factor below 3", growth->steps, 1 / std::sqrt(steps)));
-        diagnostics.push_back({330,
-                               Severity::Warning,
-                               fmt::format("the prior of `{}` lets the state grow", layout.variables[decay.variable].name),
-                               {{layout.factors[growth->factor].span,
-                                 fmt::format("over {} steps, the mean square of what is left grows by a factor of {:.2g}", growth->steps,
-                                             std::exp(growth->log_square))}},
-                               std::move(notes)});
+        diagnostics.push_back(
+            {330,
+             Severity::Warning,
+             fmt::format("the prior of `{}` lets the state grow", layout.variables[decay.variable].name),
+             {{layout.factors[growth->factor].span, fmt::format("over {}, the mean square of what is left grows by a factor of {}",
+                                                                counted(growth->steps, "step"), power_of_e(growth->log_square))}},
+             std::move(notes)});
     }
 }
 

@@ -295,8 +295,9 @@ class SweepSampler : public BlockSampler {
             present_(a) = values_[components_[static_cast<std::size_t>(a)] * grid_.size(variable_.extent) + index];
         std::size_t const first = components_.front() * grid_.size(variable_.extent) + index;
         bool const is_truncated = !intervals_.empty() && intervals_[first].is_bounded();
-        bool const is_drawn = is_truncated ? draw_truncated(precision_(0, 0), vector_(0), intervals_[first], normals)
-                                           : draw_normal(precision_, vector_, present_, relaxation_, normals);
+        bool const is_drawn =
+            is_truncated ? draw_truncated(precision_(0, 0), vector_(0), intervals_[first], normals)
+                         : draw_normal(precision_, vector_, present_, relaxation_, normals, priors_.least_pivot(components_, index));
         if (!is_drawn) {
             double const total = std::accumulate(lane_sums_.begin(), lane_sums_.end(), 0.0);  // the factor stands in the precision
             bool const is_of_numbers = !std::isfinite(total) || priors_.determines(components_, index);

@@ -2,15 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 namespace bam {
 
-/// A number beyond what a double holds. `what`: of what it is, as "the log joint density".
+/// A number beyond what a double holds. `of`: of what it is, as "the log joint density".
 struct TooLarge : std::runtime_error {
-    using std::runtime_error::runtime_error;
+    explicit TooLarge(std::string const& of) : std::runtime_error(of + " is beyond what a number can hold") {}
 };
+
+/// Why a start of several, each with numbers of its own, came to nothing, where others may not. Nothing of any other failure: of bam's own,
+/// or of what holds of model and table from wherever they are looked at, as outputs that are fitted exactly or digits that are lost.
+std::optional<std::string> reason_of_start(std::exception const& failure);
 
 /// Residuals of which rounding leaves no digit: the terms that add up to them are too large beside them.
 struct LostDigits : std::runtime_error {

@@ -5,6 +5,7 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "entry_name.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -12,33 +13,20 @@ namespace {
 
 constexpr double least_share = 0.1;  ///< of the largest coefficient: what is smaller is rounding, or hardly takes part
 
-/// `b[conc,dose]`: of its labelled dims.
-std::string entry_name(Variable const& variable, std::size_t component, Layout const& layout) {
-    std::size_t below = variable.components;
-    std::string labels;
-    for (std::uint16_t const d : variable.dims) {
-        DimLayout const& dim = layout.dims[d];
-        if (dim.role != DimLayout::Role::Labelled) continue;
-        below /= dim.size;
-        labels += (labels.empty() ? "" : ",") + dim.labels[component / below % dim.size];
-    }
-    return labels.empty() ? variable.name : fmt::format("{}[{}]", variable.name, labels);
-}
-
 }  // namespace
 
-std::string explain_undetermined(Eigen::MatrixXd const& precision, std::vector<std::uint32_t> const& components, Variable const& variable,
-                                 Layout const& layout) {
+std::string explain_undetermined(Eigen::MatrixXd const& precision, std::vector<std::uint32_t> const& components, std::size_t index,
+                                 Variable const& variable, Layout const& layout, Bound const& bound) {
     std::vector<std::string> names;
+    auto const name = [&](Eigen::Index i) { return entry_name(variable, components[static_cast<std::size_t>(i)], index, layout, bound); };
     for (Eigen::Index i = 0; i < precision.rows(); ++i)
-        if (!(precision(i, i) > 0)) names.push_back(entry_name(variable, components[static_cast<std::size_t>(i)], layout));
+        if (!(precision(i, i) > 0)) names.push_back(name(i));
     if (!names.empty()) return fmt::format("nothing determines {}", first_few(names));
     Eigen::VectorXd const scale = precision.diagonal().cwiseSqrt().cwiseInverse();
     Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> const solver(scale.asDiagonal() * precision * scale.asDiagonal());  // reads the lower
     Eigen::VectorXd const weakest = solver.eigenvectors().col(0).cwiseAbs();
     for (Eigen::Index i = 0; i < weakest.size(); ++i)
-        if (weakest(i) > least_share * weakest.maxCoeff())
-            names.push_back(entry_name(variable, components[static_cast<std::size_t>(i)], layout));
+        if (weakest(i) > least_share * weakest.maxCoeff()) names.push_back(name(i));
     if (names.size() == 1) return fmt::format("nothing determines {}", first_few(names));
     return fmt::format("nothing tells {} apart", first_few(names));
 }

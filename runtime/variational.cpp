@@ -4,10 +4,13 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <exception>
+#include <limits>
 
 #include "posterior_sampler.hpp"
 #include "predict.hpp"
 #include "record.hpp"
+#include "trouble.hpp"
 
 namespace bam {
 namespace {
@@ -31,7 +34,9 @@ Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress c
     Climb result;
     Posterior best;
     std::vector<double> best_trace;
-    for (std::size_t k = 0; k < starts && (k == 0 || !stop.stop_requested()); ++k) {
+    std::exception_ptr failure;  // of the first start that failed
+    auto const climb_shortly = [&](std::size_t k) {
+        std::vector<double> trace;
         if (options.start) {
             field.start(*options.start);
         } else {
@@ -41,19 +46,36 @@ Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress c
             for (std::size_t i = 0; has_choices(problem.plan) && i < sweeps_to_choose; ++i) replica.sweep(k * sweeps_to_choose + i);
             field.start(replica.state());
         }
-        std::vector<double> trace;
         // One pass at least: point masses are no factors.
         for (std::size_t i = 0; i < short_passes && i < options.max_passes && (trace.empty() || !stop.stop_requested()); ++i) {
             trace.push_back(field.pass());
             if (progress) progress(k + 1, i + 1, trace.back());
         }
+        return trace;
+    };
+    bool has_one = false;
+    for (std::size_t k = 0; k < starts && (k == 0 || !stop.stop_requested()); ++k) {
+        std::vector<double> trace;
+        try {
+            trace = climb_shortly(k);
+            result.failures.emplace_back();
+        } catch (std::exception const& thrown) {
+            auto const reason = reason_of_start(thrown);
+            if (!reason) throw;
+            if (!failure) failure = std::current_exception();
+            result.failures.push_back(*reason);
+            result.starts.push_back(std::numeric_limits<double>::quiet_NaN());
+            continue;
+        }
         double const elbo = trace.empty() ? -HUGE_VAL : trace.back();
         result.starts.push_back(elbo);
-        if (k > 0 && !(elbo > result.starts[result.chosen])) continue;
+        if (has_one && !(elbo > result.starts[result.chosen])) continue;
+        has_one = true;
         result.chosen = k;
         best = field.posterior();
         best_trace = std::move(trace);
     }
+    if (!has_one) std::rethrow_exception(failure);
     result.trace = std::move(best_trace);
     if (!best.covariances.empty()) field.set_posterior(best);
     auto has_converged = [&] {

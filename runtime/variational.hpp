@@ -33,16 +33,17 @@ enum class ClimbEnding : std::uint8_t {
 
 /// How the climb went.
 struct Climb {
-    std::vector<double> starts;  ///< ELBO of each start after its short run
+    std::vector<double> starts;  ///< ELBO of each start after its short run; NaN of one that failed
     std::size_t chosen = 0;      ///< index of starts
     std::vector<double> trace;   ///< ELBO after each pass of the chosen one
     ClimbEnding ending = ClimbEnding::PassLimit;
     double rounding = 0;  ///< nats that the last passes raised the ELBO by beside what their updates said
     double seconds = 0;
-    double pareto_k = 0;          ///< of the draws (pareto.hpp)
-    std::size_t draws = 0;        ///< that it was found from
-    LinearResponse response;      ///< of the columns of the run; empty if nobody asked
-    bool starts_at_mode = false;  ///< for its verdict
+    double pareto_k = 0;                     ///< of the draws (pareto.hpp)
+    std::size_t draws = 0;                   ///< that it was found from
+    LinearResponse response;                 ///< of the columns of the run; empty if nobody asked
+    bool starts_at_mode = false;             ///< for its verdict
+    std::vector<std::string> failures = {};  ///< per start, why it failed; else empty
 };
 
 /// Called after each pass, with the number of the start (from 1) and its ELBO.

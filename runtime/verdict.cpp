@@ -122,7 +122,8 @@ void Judge::compare_chains() {
 
 void Judge::say_verdict() {
     Verdict const& v = verdict_;
-    if (v.draws < fewest_draws && v.judged > 0) return say(fmt::format("not judged: {} per chain are too few.", counted(v.draws, "draw")));
+    if (v.draws < fewest_draws && v.judged > 0)
+        return say(fmt::format("not judged: {} per chain {} too few.", counted(v.draws, "draw"), v.draws == 1 ? "is" : "are"));
     std::string const head = v.is_converged ? "converged" : "not converged";
     if (v.judged == 0) return say(fmt::format("{}. No identified quantity varies.", head));
     std::string const of = v.judged == 1 ? "1 identified quantity" : fmt::format("{} identified quantities", v.judged);

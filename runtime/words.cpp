@@ -23,6 +23,10 @@ std::string counted(std::size_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : noun.ends_with('s') ? "es" : "s");
 }
 
+std::string failed_starts(std::size_t failed, std::size_t starts) {
+    return fmt::format("{} of {} starts failed, and {} left out.", failed, starts, failed == 1 ? "is" : "are");
+}
+
 std::string two_digits(double value) {
     if (!(value >= 10 && value < 1e6)) return fmt::format("{:.2g}", value);
     double const unit = std::pow(10, std::floor(std::log10(value)) - 1);

@@ -220,7 +220,7 @@ TEST_CASE("bind: without a time dim every row is a sequence") {
     CHECK(codes(result) == std::vector{447});
     CHECK(says(result, "table.csv:4:1"));
     CHECK(says(result, "seq b has 2 rows, and the model has no time"));
-    CHECK(says(result, "so have 1 others"));
+    CHECK(says(result, "so has 1 other"));
 
     layout.sequence_column.reset();
     result = bind_text(layout, "y\n5\n6\n");

@@ -188,6 +188,7 @@ TEST_CASE("compare: what does not compare is refused") {
     CHECK(code_of([&] { compare({{"a", fit}, {"b", Program::from_text(model("y")).fit(table(), map)}}, table()); }) == 552);
     CHECK(code_of([&] { compare({{"a", fit}}, table(), {.leave_out = LeaveOut::Future, .known_steps = steps}); }) == 553);
     CHECK(code_of([&] { compare({{"a", fit}}, other); }) == 528);
+    CHECK(code_of([&] { compare({{"a", fit}, {"b", Program::from_text(model("y")).fit(table(), options())}}, table()); }) == 563);
     Csv const gaps{.text = "id,day,y\na,0,1\na,1,\na,2,0.5\na,3,1.5\n", .name = "g.csv"};
     Program const robust = Program::from_text(
         "dims { sequence seq; time t }\ndata { y[seq, t] missing }\nparam { phi ~ normal(0, 0.5) }\n"

@@ -339,6 +339,38 @@ table { seq = id; t = day; y = y }
     CHECK(fit.predict({.text = "id,day\nb,0\n"}).cells().size() == 1);
 }
 
+TEST_CASE("forecast: a label that only the new table has is refused where a list counts the labels") {
+    std::string const text = R"(
+dims { sequence seq; kind }
+data { is[seq] in kind; y[seq] missing }
+param { theta[kind] ~ @; sigma ~ half_cauchy(1) }
+observe { y ~ normal(theta[is], sigma) }
+table { seq = id; is = kind; y = y }
+)";
+    for (std::string const prior : {"normal([0, 1], 1)", "normal(0, [1, 2])", "normal(0, 1)"}) {
+        std::string model = text;
+        Fit const fit =
+            Program::from_text(model.replace(model.find('@'), 1, prior))
+                .fit({.text = "id,kind,y\na,p,1\nb,q,2\nc,p,0.5\nd,q,2.5\n"}, {.chains = 1, .num_warmup = 20, .num_samples = 20});
+        Csv const other{.text = "id,kind\ne,q\nf,r\ng,s\n", .name = "new.csv"};
+        if (prior == "normal(0, 1)") {
+            CHECK(fit.predict(other).cells().size() == 3);
+            continue;
+        }
+        try {
+            fit.predict(other);
+            FAIL("it predicts");
+        } catch (bam::Error const& error) {
+            bam::Diagnostic const& said = error.report().diagnostics().front();
+            CHECK(error.exit_code() == 65);
+            CHECK(said.code == 494);
+            CHECK(said.message.find("`r` and `s` are new in `kind`") == 0);
+            CHECK(said.labels.size() == 3);
+            CHECK(said.labels.front().text == "the run has `p` and `q`");
+        }
+    }
+}
+
 TEST_CASE("forecast: a sequence that is given from its middle only is warned of") {
     Fit const fit = Program::from_text(walk_model).fit({.text = walk_table(12, 12)}, {.chains = 1, .num_warmup = 20, .num_samples = 20});
     Predictions const shifted = fit.predict({.text = "id,day\na,11\na,12\n"});

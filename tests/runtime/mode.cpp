@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -28,6 +29,22 @@ int code_of(std::string const& text) {
 }
 
 }  // namespace
+
+TEST_CASE("mode: a start that failed is told of beside the others") {
+    Mode mode = example();
+    mode.starts[1].ending = Ending::Still;
+    mode.starts.push_back({std::numeric_limits<double>::quiet_NaN(), 0, Ending::Failed, 0, "the log joint density is no number"});
+    CHECK(starts_text(mode).find("start 4: failed: the log joint density is no number\n") != std::string::npos);
+    Verdict const verdict = judge(mode);
+    CHECK(verdict.is_converged);
+    CHECK(std::find(verdict.sentences.begin(), verdict.sentences.end(), "1 of 4 starts failed, and is left out.") !=
+          verdict.sentences.end());
+    Diagnostics diagnostics;
+    auto const read = read_mode(to_json(mode, "fnv1a:1"), "fnv1a:1", 0, diagnostics);
+    REQUIRE(read);
+    CHECK(read->starts.back().ending == Ending::Failed);
+    CHECK(read->starts.back().failure == "the log joint density is no number");
+}
 
 TEST_CASE("mode: map.json reads back") {
     Mode const mode = example();

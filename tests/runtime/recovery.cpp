@@ -9,10 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include "chain_sweeps.hpp"
+#include "climb.hpp"
 #include "incidents.hpp"
 #include "injected.hpp"
+#include "mean_field.hpp"
 #include "studies.hpp"
 #include "summary.hpp"
+#include "trouble.hpp"
+#include "variational.hpp"
 
 using namespace bam;
 using namespace bam::test;
@@ -74,6 +78,36 @@ std::vector<double> numbers_of(std::vector<Prediction> const& predictions) {
 }
 
 }  // namespace
+
+TEST_CASE("recovery: a climb goes on without the starts that fail") {
+    auto const study = study_of({"latent", "small"});
+    Model model = study->model;
+    ExpectationPlan const plan = plan_expectations(model, study->derivation, study->laid_out, drawn_outputs(study->problem));
+    VariationalOptions options;
+    options.starts = 3;
+    options.max_passes = 50;
+    auto const climbed = [&](std::uint64_t first, std::uint64_t last) {
+        Injected injected;
+        for (std::size_t b = 0; b < study->problem.plan.blocks.size(); ++b) injected.add(Kind::Thrown, 1, b, first, last);
+        MeanField field(study->problem, plan);
+        return climb(field, options, {}, {});
+    };
+    // Where there are choices 20 sweeps come before the passes of each start.
+    Climb const all = climbed(1000, 1000);
+    CHECK(all.failures == std::vector<std::string>(3));
+    for (std::size_t lost = 0; lost < 3; ++lost) {
+        Climb const others = climbed(20 * lost + 3, 20 * lost + 3);
+        REQUIRE(others.starts.size() == 3);
+        CHECK(others.chosen != lost);
+        for (std::size_t k = 0; k < 3; ++k) {
+            CHECK(others.failures[k].empty() == (k != lost));
+            if (k != lost) CHECK(others.starts[k] == all.starts[k]);
+        }
+        CHECK(starts_text(others).find(fmt::format("start {}: failed: rounding hides the prior of ", lost + 1)) != std::string::npos);
+        CHECK(judge(others).sentences.at(1) == "1 of 3 starts failed, and is left out.");
+    }
+    CHECK_THROWS_AS(climbed(0, 1000), HiddenPrior);
+}
 
 TEST_CASE("recovery: a sweep done anew leaves every bit as it would have been, in every sampler") {
     std::size_t struck = 0, refused = 0;

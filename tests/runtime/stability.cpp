@@ -32,6 +32,16 @@ Diagnostics warnings(std::string const& params, std::string const& coefficient) 
     return diagnostics;
 }
 
+}  // namespace
+
+TEST_CASE("stability: a growth beyond every number is told by its exponent") {
+    auto const found = warnings("a[t > 0] ~ normal(1e9, 1e9)", "a[t]");
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].labels[0].text.find("by a factor of 1.0e+366") != std::string::npos);  // (2e18)^20 = 2^20 1e360
+}
+
+namespace {
+
 std::string factor(double value) {
     char text[64];
     std::snprintf(text, sizeof text, "by a factor of %.2g", value);

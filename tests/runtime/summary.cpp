@@ -52,7 +52,7 @@ TEST_CASE("verdict: one draw says of nothing that it is fixed") {
     Verdict const verdict = judged(run_of(1, {0}));
     CHECK(verdict.fixed.empty());
     CHECK(!verdict.is_converged);
-    CHECK(says(verdict, "not judged: 1 draw per chain are too few"));
+    CHECK(says(verdict, "not judged: 1 draw per chain is too few"));
 }
 
 TEST_CASE("summary table: headings of stansummary, and decimals that the standard error supports") {
