@@ -197,7 +197,7 @@ struct Quantity {
     std::string name;  ///< "sigma", "W_k[1,dose]"
     double mean = 0, median = 0, sd = 0, mad = 0, q5 = 0, q95 = 0;
     double rhat = 0, ess_bulk = 0, ess_tail = 0, mcse_mean = 0, mcse_sd = 0;
-    bool is_identified = true;                                             ///< false for weights that only priors tell from others
+    bool is_identified = true;  ///< false for weights that only priors tell from others, and for what chains may number differently
     double linear_response_sd = std::numeric_limits<double>::quiet_NaN();  ///< of FitOptions::linear_response, where there is one
     bool is_judged = true;  ///< by the verdict: identified, and not the same in all draws, or in all but a few
 };
@@ -320,7 +320,8 @@ class Fit {
     double seconds() const;
     FitOptions const& options() const;
     /// The summary as a table; without `raw`, without means of outputs and weights that are not identified. These are shown where their
-    /// symmetries lead them to one representative (docs/math.md, 8b. What is shown of raw weights), which is said below the table.
+    /// symmetries lead them to one representative (docs/math.md, 8b. What is shown of raw weights), which is said below the table; so is
+    /// what nothing but its number tells from others, with and without `raw`.
     std::string table(bool raw = false) const;
     /// Whether to believe the draws, and what to do next.
     std::string verdict() const;
