@@ -193,7 +193,7 @@ Layout const* Compiled::layout(Diagnostics& diagnostics) const {
 Plan Compiled::plan(std::vector<bool> const& weighted) const {
     Model model = parts_->model;  // planning makes terms
     Plan plan = make_plan(model, parts_->derivation, parts_->symmetries, *parts_->laid_out, weighted);
-    plan.interchanges = plan_interchanges(parts_->interchanges, *parts_->laid_out);
+    plan.interchanges = plan_interchanges(model, parts_->interchanges, *parts_->laid_out);
     return plan;
 }
 

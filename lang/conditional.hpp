@@ -95,6 +95,8 @@ struct Symmetry {
 struct Interchange {
     std::optional<DimId> dim;                   ///< its indices, in all symbols of the one place that there then is
     std::vector<std::vector<SymbolId>> places;  ///< without a dim: the symbols of each place, in corresponding order
+    std::vector<SymbolId> reports;              ///< over the dim, whose entries change places with those of the symbols
+    std::vector<SymbolId> changed_reports;      ///< that change otherwise, as those that tell the entries of the dim apart
 };
 
 }  // namespace bam

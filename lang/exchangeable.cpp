@@ -30,7 +30,11 @@ bool are_told_apart(Model const& model, DimId dim) {
         if (names(prior.region, dim)) return true;
     for (Symbol const& symbol : model.symbols)
         if (symbol.label_dim == dim) return true;  // each row says which one it is
-    for (Term const term : model.terms.postorder(roots)) {
+    return are_told_apart(model, roots, dim);
+}
+
+bool are_told_apart(Model const& model, std::vector<Term> const& terms, DimId dim) {
+    for (Term const term : model.terms.postorder(terms)) {
         Node const& node = model.terms[term];
         if (node.op == Op::Literal && has_dim(model.literals[node.payload].dims, dim)) return true;
         if (node.op == Op::LagData && std::any_of(node.axes.begin(), node.axes.end(), [&](Axis axis) { return axis.dim == dim; }))

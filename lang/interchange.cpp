@@ -29,6 +29,34 @@ bool have_same_region(Region const& a, Region const& b) {
                       [](auto const& one, auto const& other) { return one.dim == other.dim && one.label == other.label; });
 }
 
+SymbolId swapped(SymbolId symbol, Swap const& swap) {
+    auto const found = swap.find(symbol);
+    return found == swap.end() ? symbol : found->second;
+}
+
+/// The term with all symbols of the swap at the place of their partners. `done`: terms that were swapped before, to be kept for the next.
+Term swapped(Model& model, Term term, Swap const& swap, std::map<Term, Term>& done) {
+    if (auto const found = done.find(term); found != done.end()) return found->second;
+    Term const result = model.terms.substitute(term, [&](Term leaf, Term& other) {
+        Node const node = model.terms[leaf];
+        if (node.op != Op::Param) return false;
+        auto const found = swap.find(static_cast<SymbolId>(node.payload));
+        if (found == swap.end()) return false;
+        other = model.terms.leaf(Op::Param, found->second, node.axes, node.lag);
+        return true;
+    });
+    return done[term] = result;
+}
+
+Swap both_ways(std::vector<SymbolId> const& first, std::vector<SymbolId> const& second) {
+    Swap swap;
+    for (std::size_t k = 0; k < first.size(); ++k) {
+        swap[first[k]] = second[k];
+        swap[second[k]] = first[k];
+    }
+    return swap;
+}
+
 /// Blocks of different names that change places: a swap of pairs after which every statement stands where another one stood.
 class SwapFinder {
   public:
@@ -121,30 +149,13 @@ class SwapFinder {
     }
 
     bool is_invariant(std::vector<Pair> const& pairs) {
-        Swap swap;
+        std::vector<SymbolId> first, second;
         for (Pair const& pair : pairs) {
-            swap[pair.first] = pair.second;
-            swap[pair.second] = pair.first;
+            first.push_back(pair.first);
+            second.push_back(pair.second);
         }
+        Swap const swap = both_ways(first, second);
         return are_statements_same(swap) && are_scale_priors_same(swap);
-    }
-
-    SymbolId swapped(SymbolId symbol, Swap const& swap) const {
-        auto const found = swap.find(symbol);
-        return found == swap.end() ? symbol : found->second;
-    }
-
-    Term swapped(Term term, Swap const& swap, std::map<Term, Term>& done) {
-        if (auto const found = done.find(term); found != done.end()) return found->second;
-        Term const result = model_.terms.substitute(term, [&](Term leaf, Term& other) {
-            Node const node = model_.terms[leaf];
-            if (node.op != Op::Param) return false;
-            auto const found = swap.find(static_cast<SymbolId>(node.payload));
-            if (found == swap.end()) return false;
-            other = model_.terms.leaf(Op::Param, found->second, node.axes, node.lag);
-            return true;
-        });
-        return done[term] = result;
     }
 
     /// Each statement becomes another one (or itself), no two the same one, and so do those that take entries from it.
@@ -153,9 +164,9 @@ class SwapFinder {
         std::vector<std::uint32_t> image;
         for (Factor const& factor : model_.factors) {
             SymbolId const target = swapped(factor.target, swap);
-            Term const residual = swapped(factor.residual, swap, done);
+            Term const residual = swapped(model_, factor.residual, swap, done);
             std::vector<SpreadPart> spread = factor.spread;
-            for (SpreadPart& part : spread) part.value = swapped(part.value, swap, done);
+            for (SpreadPart& part : spread) part.value = swapped(model_, part.value, swap, done);
             auto const is_it = [&](Factor const& other) {
                 return other.target == target && other.residual == residual && other.is_observation == factor.is_observation &&
                        other.is_binary == factor.is_binary && other.weights == factor.weights &&
@@ -212,6 +223,38 @@ class SwapFinder {
     std::size_t tries_ = 0;
 };
 
+bool reads_any(Model const& model, Term term, std::vector<std::vector<SymbolId>> const& places) {
+    return model.terms.any(term, [&](Node const& node) {
+        return node.op == Op::Param && std::any_of(places.begin(), places.end(), [&](std::vector<SymbolId> const& place) {
+                   return std::find(place.begin(), place.end(), static_cast<SymbolId>(node.payload)) != place.end();
+               });
+    });
+}
+
+/// Reports are no statements: what changes places may change them, by its numbers or otherwise.
+void find_reports(Model& model, Interchange& interchange) {
+    auto const& places = interchange.places;
+    for (SymbolId id = 0; id < model.symbols.size(); ++id) {
+        Symbol const& symbol = model.symbols[id];
+        if (!symbol.is_report || !symbol.term || !reads_any(model, *symbol.term, places)) continue;
+        Term const term = *symbol.term;
+        if (interchange.dim) {
+            auto const times = std::count(symbol.dims.begin(), symbol.dims.end(), *interchange.dim);
+            if (times > 1 || are_told_apart(model, std::vector{term}, *interchange.dim))  // of a matrix both indices would change
+                interchange.changed_reports.push_back(id);
+            else if (times == 1)
+                interchange.reports.push_back(id);
+            continue;
+        }
+        // Swaps of the first with each of the others make up all permutations.
+        bool const is_changed = std::any_of(places.begin() + 1, places.end(), [&](std::vector<SymbolId> const& place) {
+            std::map<Term, Term> done;
+            return swapped(model, term, both_ways(places.front(), place), done) != term;
+        });
+        if (is_changed) interchange.changed_reports.push_back(id);
+    }
+}
+
 }  // namespace
 
 std::vector<Interchange> interchanges(Model& model, std::vector<Symmetry> const& symmetries) {
@@ -224,21 +267,25 @@ std::vector<Interchange> interchanges(Model& model, std::vector<Symmetry> const&
         for (SymbolId id = 0; id < model.symbols.size(); ++id)
             if (is_parameter(model.symbols[id]) && model.is_over(id, dim)) symbols.push_back(id);
         if (is_mixed || symbols.empty() || are_told_apart(model, dim)) continue;
-        found.push_back({dim, {std::move(symbols)}});
+        found.push_back({dim, {std::move(symbols)}, {}, {}});
     }
-    for (auto& places : SwapFinder(model, symmetries).run()) found.push_back({std::nullopt, std::move(places)});
+    for (auto& places : SwapFinder(model, symmetries).run()) found.push_back({std::nullopt, std::move(places), {}, {}});
+    for (Interchange& interchange : found) find_reports(model, interchange);
     return found;
 }
 
 namespace {
 
-/// Components of a variable per index of one of its labelled dims.
-std::vector<std::vector<std::uint32_t>> slices(Layout const& layout, Variable const& variable, DimId dim) {
+/// Components of what is over `dims` per index of one of them, a labelled one that is there once.
+std::vector<std::vector<std::uint32_t>> slices(Layout const& layout, std::vector<DimId> const& dims, DimId dim) {
     std::vector<std::vector<std::uint32_t>> result(layout.dims[dim].size);
     std::size_t below = 1;  // components from one index of the dim to the next
-    for (std::size_t d = variable.dims.size(); variable.dims[--d] != dim;)
-        if (layout.dims[variable.dims[d]].role == DimLayout::Role::Labelled) below *= layout.dims[variable.dims[d]].size;
-    for (std::uint32_t c = 0; c < variable.components; ++c) result[c / below % result.size()].push_back(c);
+    std::size_t components = 1;
+    for (std::size_t d = dims.size(); d-- > 0;) {
+        if (dims[d] == dim) below = components;
+        if (layout.dims[dims[d]].role == DimLayout::Role::Labelled) components *= layout.dims[dims[d]].size;
+    }
+    for (std::uint32_t c = 0; c < components; ++c) result[c / below % result.size()].push_back(c);
     return result;
 }
 
@@ -248,9 +295,16 @@ std::vector<std::uint32_t> all_components(Variable const& variable) {
     return components;
 }
 
+/// The place of a report in Plan::reports.
+std::uint32_t number_of(Model const& model, SymbolId report) {
+    std::uint32_t number = 0;
+    for (SymbolId id = 0; id < report; ++id) number += model.symbols[id].is_report && model.symbols[id].term ? 1 : 0;
+    return number;
+}
+
 }  // namespace
 
-std::vector<InterchangePlan> plan_interchanges(std::vector<Interchange> const& interchanges, LaidOut const& laid_out) {
+std::vector<InterchangePlan> plan_interchanges(Model const& model, std::vector<Interchange> const& interchanges, LaidOut const& laid_out) {
     Layout const& layout = laid_out.layout;
     std::vector<InterchangePlan> plans;
     for (Interchange const& interchange : interchanges) {
@@ -265,12 +319,18 @@ std::vector<InterchangePlan> plan_interchanges(std::vector<Interchange> const& i
                 if (!variable.is_kept) continue;
                 std::vector<std::vector<std::uint32_t>> parts;
                 if (interchange.dim)
-                    parts = slices(layout, variable, *interchange.dim);
+                    parts = slices(layout, variable.dims, *interchange.dim);
                 else
                     parts.push_back(all_components(variable));
                 for (std::size_t i = 0; i < parts.size(); ++i) plan.places[first + i].push_back({v, std::move(parts[i])});
             }
         }
+        plan.reports.resize(plan.places.size());
+        for (SymbolId const report : interchange.reports) {
+            auto parts = slices(layout, model.symbols[report].dims, *interchange.dim);
+            for (std::size_t i = 0; i < parts.size(); ++i) plan.reports[i].push_back({number_of(model, report), std::move(parts[i])});
+        }
+        for (SymbolId const report : interchange.changed_reports) plan.changed_reports.push_back(number_of(model, report));
         if (plan.places.size() > 1 && !plan.places.front().empty()) plans.push_back(std::move(plan));
     }
     return plans;

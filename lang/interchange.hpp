@@ -13,6 +13,6 @@ namespace bam {
 /// nothing. Then blocks that change places together, such as those of heads that are written one by one.
 std::vector<Interchange> interchanges(Model& model, std::vector<Symmetry> const& symmetries);
 /// Where they stand in the draws.
-std::vector<InterchangePlan> plan_interchanges(std::vector<Interchange> const& interchanges, LaidOut const& laid_out);
+std::vector<InterchangePlan> plan_interchanges(Model const& model, std::vector<Interchange> const& interchanges, LaidOut const& laid_out);
 
 }  // namespace bam

@@ -295,6 +295,8 @@ struct SlicePlan {
 struct InterchangePlan {
     std::string dim;  ///< whose indices the places are; empty: they are blocks of different names
     std::vector<std::vector<SlicePlan>> places;
+    std::vector<std::vector<SlicePlan>> reports;  ///< per place, what goes with it; `variable` is an index of Plan::reports
+    std::vector<std::uint32_t> changed_reports;   ///< indices of Plan::reports that it changes otherwise
 };
 
 /// How a factor's residual depends on an output some steps back: registers [component of the factor's target][component of the output].

@@ -64,12 +64,16 @@ class PlanPrinter {
     void print_interchange(InterchangePlan const& interchange) {
         std::string const what = interchange.dim.empty() ? "" : " along " + interchange.dim;
         line(0, fmt::format("interchange {} places{}", interchange.places.size(), what));
-        for (auto const& place : interchange.places) {
+        for (std::size_t place = 0; place < interchange.places.size(); ++place) {
             std::vector<std::string> slices;
-            for (SlicePlan const& slice : place)
+            for (SlicePlan const& slice : interchange.places[place])
                 slices.push_back(fmt::format("{} {}", name(slice.variable), fmt::join(slice.components, " ")));
+            for (SlicePlan const& slice : interchange.reports[place])
+                slices.push_back(fmt::format("report {} {}", plan_.reports[slice.variable].name, fmt::join(slice.components, " ")));
             line(1, fmt::format("{}", fmt::join(slices, ", ")));
         }
+        for (std::uint32_t const report : interchange.changed_reports)
+            line(1, fmt::format("changes report {}", plan_.reports[report].name));
     }
     void line(std::size_t depth, std::string const& words) { text_ += std::string(2 * depth, ' ') + words + '\n'; }
     std::string const& name(std::uint32_t variable) const { return layout_.variables[variable].name; }

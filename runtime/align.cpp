@@ -60,6 +60,7 @@ struct Places {
     struct Slice {
         std::vector<std::vector<std::size_t>> lanes;  ///< columns; numbers of a lane have a sign of their own in common
         bool has_sign = true;                         ///< false in a set, whose signs mean nothing
+        bool is_matched = true;                       ///< false of a report, which goes where its parameters go
     };
     std::vector<std::vector<Slice>> places;
     std::vector<std::size_t> sets;  ///< of named blocks: the sets that lie in the places
@@ -67,11 +68,10 @@ struct Places {
 
 class Aligner {
   public:
-    Aligner(Layout const& layout, std::vector<OrbitPlan> const& orbits, std::vector<InterchangePlan> const& interchanges, Run const& run)
-        : layout_(layout), run_(run) {
-        find_sets(orbits);
-        for (TradingSet& set : sets_) arrange(set, orbits);
-        for (InterchangePlan const& interchange : interchanges) add_places(interchange);
+    Aligner(Plan const& plan, Run const& run) : plan_(plan), layout_(plan.layout), run_(run) {
+        find_sets(plan.orbits);
+        for (TradingSet& set : sets_) arrange(set, plan.orbits);
+        for (InterchangePlan const& interchange : plan.interchanges) add_places(interchange);
     }
 
     Aligned run() {
@@ -87,7 +87,8 @@ class Aligner {
                 for (Chain const& chain : run_.chains) aligned.run.chains.push_back(align_chain(chain, aligned.of));
             }
         }
-        aligned.sentences = sentences();
+        for (TradingSet const& set : sets_) aligned.sentences.push_back(sentence(set));
+        for (Places const& places : places_) add_sentences(places, aligned.numberings);
         return aligned;
     }
 
@@ -103,7 +104,8 @@ class Aligner {
     void align_row(std::vector<double>& row);
     void change_places(Places const& places, std::vector<double>& row) const;
     double gain(Places const& places, std::size_t place, std::size_t from, std::vector<double> const& row) const;
-    std::vector<std::string> sentences() const;
+    std::string sentence(TradingSet const& set) const;
+    void add_sentences(Places const& places, std::vector<std::string>& list) const;
     std::string describe(TradingSet const& set) const;
 
     std::string name(std::uint32_t variable) const { return layout_.variables[variable].name; }
@@ -118,6 +120,7 @@ class Aligner {
         return nullptr;
     }
 
+    Plan const& plan_;
     Layout const& layout_;
     Run const& run_;
     std::vector<TradingSet> sets_;
@@ -215,9 +218,9 @@ void Aligner::arrange(TradingSet& set, std::vector<OrbitPlan> const& orbits) {
 void Aligner::add_places(InterchangePlan const& interchange) {
     Places places;
     places.plan = &interchange;
-    for (auto const& place : interchange.places) {
+    for (std::size_t p = 0; p < interchange.places.size(); ++p) {
         places.places.emplace_back();
-        for (SlicePlan const& slice : place) {
+        for (SlicePlan const& slice : interchange.places[p]) {
             TradingSet const* const set = set_of(slice.variable);
             auto const columns = columns_of(layout_, layout_.variables[slice.variable], run_);
             if (!columns || (set != nullptr && !set->why_not.empty())) continue;  // they stay as they were drawn
@@ -232,8 +235,16 @@ void Aligner::add_places(InterchangePlan const& interchange) {
             auto const s = static_cast<std::size_t>(set - sets_.data());
             if (std::find(places.sets.begin(), places.sets.end(), s) == places.sets.end()) places.sets.push_back(s);
         }
+        if (places.places.back().empty()) return;
+        for (SlicePlan const& slice : interchange.reports[p]) {
+            auto const columns = columns_of(layout_, plan_.reports[slice.variable], run_);
+            if (!columns || !plan_.reports[slice.variable].is_identified) continue;
+            auto& lane = places.places.back().emplace_back(Places::Slice{{{}}, true, false}).lanes.front();
+            for (std::uint32_t const component : slice.components)
+                lane.insert(lane.end(), (*columns)[component].begin(), (*columns)[component].end());
+        }
     }
-    if (!places.places.front().empty()) places_.push_back(std::move(places));
+    places_.push_back(std::move(places));
 }
 
 std::set<std::size_t> Aligner::moved_columns() const {
@@ -358,6 +369,7 @@ double Aligner::gain(Places const& places, std::size_t place, std::size_t from, 
     for (std::size_t s = 0; s < places.places[place].size(); ++s) {
         Places::Slice const& there = places.places[place][s];
         Places::Slice const& here = places.places[from][s];
+        if (!there.is_matched) continue;
         for (std::size_t lane = 0; lane < there.lanes.size(); ++lane) {
             double product = 0;
             for (std::size_t k = 0; k < there.lanes[lane].size(); ++k) {
@@ -403,33 +415,35 @@ std::string Aligner::describe(TradingSet const& set) const {
     return text;
 }
 
-std::vector<std::string> Aligner::sentences() const {
-    std::vector<std::string> list;
-    for (TradingSet const& set : sets_)
-        list.push_back(set.why_not.empty() ? describe(set)
-                                           : fmt::format("{} are shown as they were drawn: {}.", names(set.variables), set.why_not));
-    for (Places const& places : places_) {
-        std::vector<std::string> of_place;
-        for (auto const& place : places.plan->places) {
-            std::vector<std::uint32_t> variables;
-            for (SlicePlan const& slice : place) variables.push_back(slice.variable);
-            of_place.push_back(names(variables));
-            if (!places.plan->dim.empty()) break;
-        }
-        list.push_back(places.plan->dim.empty()
-                           ? fmt::format("{} stand in the order nearest to the mean of all draws: nothing tells them apart.",
-                                         fmt::format("{}", fmt::join(of_place, "; ")))
-                           : fmt::format("Of {} each {} has the number nearest to the mean of all draws: nothing tells them apart.",
-                                         of_place.front(), places.plan->dim));
+std::string Aligner::sentence(TradingSet const& set) const {
+    return set.why_not.empty() ? describe(set) : fmt::format("{} are shown as they were drawn: {}.", names(set.variables), set.why_not);
+}
+
+void Aligner::add_sentences(Places const& places, std::vector<std::string>& list) const {
+    InterchangePlan const& plan = *places.plan;
+    std::vector<std::string> of_place;
+    for (std::size_t p = 0; p < plan.places.size(); ++p) {
+        std::vector<std::string> own;
+        for (SlicePlan const& slice : plan.places[p]) own.push_back(name(slice.variable));
+        for (SlicePlan const& slice : plan.reports[p])
+            if (plan_.reports[slice.variable].is_identified) own.push_back(plan_.reports[slice.variable].name);
+        of_place.push_back(first_few(own));
+        if (!plan.dim.empty()) break;
     }
-    return list;
+    list.push_back(
+        plan.dim.empty()
+            ? fmt::format("{} stand in the order nearest to the mean of all draws: nothing tells them apart.", fmt::join(of_place, "; "))
+            : fmt::format("Of {} each {} has the number nearest to the mean of all draws: nothing tells them apart.", of_place.front(),
+                          plan.dim));
+    if (plan.changed_reports.empty()) return;
+    std::vector<std::string> changed;
+    for (std::uint32_t const report : plan.changed_reports) changed.push_back(plan_.reports[report].name);
+    list.push_back(fmt::format("{} {} shown as drawn: {} on the numbers, and not judged.", first_few(changed),
+                               changed.size() == 1 ? "is" : "are", changed.size() == 1 ? "it hangs" : "they hang"));
 }
 
 }  // namespace
 
-Aligned align(Layout const& layout, std::vector<OrbitPlan> const& orbits, std::vector<InterchangePlan> const& interchanges,
-              Run const& run) {
-    return Aligner(layout, orbits, interchanges, run).run();
-}
+Aligned align(Plan const& plan, Run const& run) { return Aligner(plan, run).run(); }
 
 }  // namespace bam

@@ -13,12 +13,13 @@ namespace bam {
 
 /// Every draw at the representative of its orbit.
 struct Aligned {
-    Run run;                             ///< of the columns that were aligned, log densities as drawn
-    std::vector<std::size_t> of;         ///< per column of it: the column of the run that was given
-    std::vector<std::string> sentences;  ///< what was done, and what could not be
+    Run run;                              ///< of the columns that were aligned, log densities as drawn
+    std::vector<std::size_t> of;          ///< per column of it: the column of the run that was given
+    std::vector<std::string> sentences;   ///< what was done of weights that trade a factor, and what could not be
+    std::vector<std::string> numberings;  ///< the same of what can change places
 };
 
 /// Needs nothing but the draws. Without symmetries, no columns. O(draws * entries * units), and of units O(units³).
-Aligned align(Layout const& layout, std::vector<OrbitPlan> const& orbits, std::vector<InterchangePlan> const& interchanges, Run const& run);
+Aligned align(Plan const& plan, Run const& run);
 
 }  // namespace bam

@@ -1,5 +1,6 @@
 #include "aligned_summary.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "align.hpp"
@@ -10,38 +11,65 @@ namespace bam {
 namespace {
 
 Aligned align_run(Fit::Parts const& parts) {
-    auto const program = parts.program ? parts.program : program_of(parts.config);
-    Diagnostics diagnostics;
-    Layout const* const layout = program->compiled.layout(diagnostics);
-    throw_if_error(program->sources, diagnostics);
-    Plan const plan = program->compiled.plan(std::vector<bool>(layout->factors.size(), true));
+    Plan const plan = plan_of(parts);
     if (plan.orbits.empty() && plan.interchanges.empty()) return {};
-    if (!parts.config.is_interrupted) return align(*layout, plan.orbits, plan.interchanges, parts.run);
+    if (!parts.config.is_interrupted) return align(plan, parts.run);
     Run judged;  // chains that came far enough for the summary
     judged.columns = parts.run.columns;
     for (Chain const& chain : parts.run.chains)
         if (chain.log_joint.size() >= parts.verdict.draws) judged.chains.push_back(chain);
-    return align(*layout, plan.orbits, plan.interchanges, judged);
+    return align(plan, judged);
+}
+
+/// Takes the rows of aligned draws in.
+void replace_rows(std::vector<SummaryRow>& rows, Aligned const& aligned, bool only_interchanged) {
+    if (aligned.run.chains.empty()) return;
+    std::vector<SummaryRow> const of_aligned = summarize(aligned.run);
+    for (std::size_t k = 0; k < aligned.of.size(); ++k) {
+        SummaryRow& row = rows[aligned.of[k]];
+        if (only_interchanged && !(row.column.is_interchanged && row.column.is_identified)) continue;
+        row = of_aligned[k];
+        row.is_aligned = true;
+    }
+}
+
+/// As --raw shows it.
+AlignedSummary align_all(Fit::Parts const& parts) {
+    Aligned aligned = align_run(parts);
+    AlignedSummary summary{parts.rows, std::move(aligned.sentences)};
+    replace_rows(summary.rows, aligned, false);
+    for (std::string& sentence : aligned.numberings) summary.sentences.push_back(std::move(sentence));
+    for (SummaryRow& row : summary.rows)
+        if (parts.climb && row.condition == Condition::Bad) row.condition = Condition::Good;
+    return summary;
 }
 
 }  // namespace
 
-AlignedSummary aligned_summary(Fit::Parts const& parts) {
-    Aligned aligned = align_run(parts);
-    AlignedSummary summary{parts.rows, std::move(aligned.sentences)};
-    if (aligned.run.chains.empty()) return summary;
-    std::vector<SummaryRow> const rows = summarize(aligned.run);
-    for (std::size_t k = 0; k < aligned.of.size(); ++k) {
-        summary.rows[aligned.of[k]] = rows[k];
-        summary.rows[aligned.of[k]].is_aligned = true;
-        if (parts.climb && rows[k].condition == Condition::Bad) summary.rows[aligned.of[k]].condition = Condition::Good;
-    }
+bool has_interchanged(Run const& run) {
+    return std::any_of(run.columns.begin(), run.columns.end(), [](DrawColumn const& column) { return column.is_interchanged; });
+}
+
+Plan plan_of(Fit::Parts const& parts) {
+    auto const program = parts.program ? parts.program : program_of(parts.config);
+    Diagnostics diagnostics;
+    Layout const* const layout = program->compiled.layout(diagnostics);
+    throw_if_error(program->sources, diagnostics);
+    return program->compiled.plan(std::vector<bool>(layout->factors.size(), true));
+}
+
+AlignedSummary number_alike(std::vector<SummaryRow> rows, Plan const& plan, Run const& run) {
+    AlignedSummary summary{std::move(rows), {}};
+    if (!has_interchanged(run)) return summary;
+    Aligned aligned = align(plan, run);
+    replace_rows(summary.rows, aligned, true);
+    summary.sentences = std::move(aligned.numberings);
     return summary;
 }
 
-std::string raw_table(Fit::Parts const& parts) {
-    AlignedSummary const summary = aligned_summary(parts);
-    std::string text = summary_table(summary.rows, true, parts.climb ? parts.climb->response : LinearResponse{});
+std::string aligned_table(Fit::Parts const& parts, bool raw) {
+    AlignedSummary const summary = raw ? align_all(parts) : AlignedSummary{parts.judged, parts.numberings};
+    std::string text = summary_table(summary.rows, raw, parts.climb ? parts.climb->response : LinearResponse{});
     for (std::string const& sentence : summary.sentences)
         text += (&sentence == summary.sentences.data() ? "\naligned: " : "  ") + sentence + '\n';
     return text;
@@ -49,7 +77,7 @@ std::string raw_table(Fit::Parts const& parts) {
 
 std::string with_aligned(Fit::Parts const& parts, std::string const& json) {
     using Json = nlohmann::ordered_json;
-    AlignedSummary const summary = aligned_summary(parts);
+    AlignedSummary const summary = align_all(parts);
     if (summary.sentences.empty()) return json;
     std::vector<SummaryRow> rows;
     for (SummaryRow const& row : summary.rows)

@@ -1,4 +1,5 @@
-// The summary of a run as `--raw` shows it: weights that symmetries move at one representative each.
+// The summary of aligned draws: weights that symmetries move at one representative each, and what can be numbered anew with the numbers
+// that suit all draws best.
 #pragma once
 
 #include <string>
@@ -13,11 +14,15 @@ struct AlignedSummary {
     std::vector<std::string> sentences;  ///< what was done, and what could not be
 };
 
-/// Of chains and of draws from factors. Throws Error if the program of the run no longer compiles.
-AlignedSummary aligned_summary(Fit::Parts const& parts);
+/// `rows` of `run`, but of what nothing but its number tells from others those of aligned draws: what a verdict can be about.
+AlignedSummary number_alike(std::vector<SummaryRow> rows, Plan const& plan, Run const& run);
+bool has_interchanged(Run const& run);
+/// The plan of a run. Throws Error if its program no longer compiles.
+Plan plan_of(Fit::Parts const& parts);
 
-/// The rows as a table, and below it the sentences.
-std::string raw_table(Fit::Parts const& parts);
+/// The judged rows as a table, and below it what was done to them; `raw`: of all rows, weights that symmetries move aligned as well. Of
+/// chains and of draws from factors. Throws as plan_of.
+std::string aligned_table(Fit::Parts const& parts, bool raw);
 /// The JSON of a run with "aligned": {"summary": [...], "sentences": [...]}, where something was.
 std::string with_aligned(Fit::Parts const& parts, std::string const& json);
 

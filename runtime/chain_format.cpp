@@ -10,6 +10,8 @@
 namespace bam::chain_format {
 namespace {
 
+constexpr std::string_view interchanged = "-interchanged";  ///< behind the kind of a column
+
 std::string encode(std::string_view label) {
     std::string text;
     for (char const c : label) {
@@ -47,16 +49,19 @@ std::string_view take_word(std::string_view& text) {
 }  // namespace
 
 bool is_default(DrawColumn const& column) {
-    if (!column.is_identified || !column.is_shown || column.choice > 0 || column.labels.size() != column.index.size()) return false;
+    if (!column.is_identified || column.is_interchanged || !column.is_shown || column.choice > 0 ||
+        column.labels.size() != column.index.size())
+        return false;
     for (std::size_t i = 0; i < column.index.size(); ++i)
         if (column.labels[i] != std::to_string(column.index[i])) return false;
     return true;
 }
 
 std::string describe(DrawColumn const& column) {
-    std::string const kind = column.choice > 0      ? fmt::format("choice{}", column.choice)
-                             : column.is_identified ? "identified"
-                                                    : "unidentified";
+    std::string const kind = (column.choice > 0      ? fmt::format("choice{}", column.choice)
+                              : column.is_identified ? "identified"
+                                                     : "unidentified") +
+                             std::string(column.is_interchanged ? interchanged : "");
     std::string text = fmt::format("{}{} {} {}", column_comment, csv_name(column), kind, column.is_shown ? "shown" : "hidden");
     for (std::size_t i = 0; i < column.labels.size(); ++i) text += (i == 0 ? ' ' : '|') + encode(column.labels[i]);
     return text;
@@ -66,7 +71,9 @@ bool read_description(std::string_view line, DrawColumn& column) {
     if (!line.starts_with(column_comment)) return false;
     line.remove_prefix(column_comment.size());
     if (take_word(line) != csv_name(column)) return false;
-    std::string_view const identified = take_word(line);
+    std::string_view identified = take_word(line);
+    column.is_interchanged = identified.ends_with(interchanged);
+    if (column.is_interchanged) identified.remove_suffix(interchanged.size());
     bool const has_labels = line.find(' ') != std::string_view::npos;
     std::string_view const shown = take_word(line);
     std::size_t choice = 0;

@@ -37,7 +37,8 @@ void ScoreKeeper::record() {
     }
 }
 
-ChainScores const& ScoreKeeper::report() {
+ChainScores const& ScoreKeeper::report(bool is_last) {
+    scores_.is_last = is_last;
     auto const n = static_cast<double>(scores_.draws);
     std::fill(scores_.elpd_by_step.begin(), scores_.elpd_by_step.end(), 0.0);
     scores_.elpd = scores_.effective_parameters = 0;

@@ -17,8 +17,8 @@ class ScoreKeeper {
 
     /// Adds the draw that the state is at: a pass over the cells of each output. Allocates nothing after the first one.
     void record();
-    /// Of all draws so far; of the state that of the present one.
-    ChainScores const& report();
+    /// Of all draws so far, `is_last` where there will be no more; of the state that of the present one.
+    ChainScores const& report(bool is_last);
 
   private:
     struct Cell {

@@ -26,6 +26,12 @@ SweepOptions with_relaxation(Problem const& problem, ChainOptions const& options
 
 ChainExchange exchange_of(Ladder const& ladder) { return {ladder.powers(), ladder.refusals(), ladder.round_trips()}; }
 
+ExchangeRates to_rates(Phase phase, ChainExchange const& exchange) {
+    ExchangeRates rates{phase, exchange.powers, {}, exchange.barrier(), exchange.round_trips};
+    for (double const refusal : exchange.refusals) rates.swap_rates.push_back(1 - refusal);
+    return rates;
+}
+
 ChainSweeps::ChainSweeps(Problem const& problem, ChainOptions const& options, Tempering const& tempering, std::uint64_t chain,
                          std::size_t threads, Chain& record, std::function<void(Incident const&)> tell)
     : problem_(problem),
@@ -150,11 +156,11 @@ void ChainSweeps::compete(std::stop_token const& stop) {
 /// Places the rungs anew after an eighth, a quarter and a half of the warmup, and counts from its end on.
 void ChainSweeps::adapt(std::size_t iteration) {
     std::size_t const num_warmup = options_.num_warmup;
+    if (iteration == num_warmup) return ladder_->forget();  // without a warmup, of what found the start
     if (iteration > num_warmup || iteration == 0) return;
     for (std::size_t const part : {8U, 4U, 2U})
         if (iteration == num_warmup / part)
             ladder_->place(options_.rungs > 0 ? options_.rungs : rungs_for(exchange_of(*ladder_).barrier()));
-    if (iteration == num_warmup) ladder_->forget();
 }
 
 ChainStep ChainSweeps::iterate(std::size_t iteration, std::stop_token const& stop) {
@@ -162,25 +168,24 @@ ChainStep ChainSweeps::iterate(std::size_t iteration, std::stop_token const& sto
     at_ = iteration * sweeps_;
     if (ladder_) adapt(iteration);
     // An iteration is done to its end, whatever is asked for meanwhile: only other warmups are long.
-    std::optional<Trouble> trouble = sweep((ladder_ ? start_rounds : 0) + iteration * sweeps_, sweeps_, {});
-    std::size_t const at = at_;
+    std::optional<Trouble> trouble = sweep((ladder_ ? start_rounds : 0) + iteration * sweeps_, sweeps_, {}, false);
     while (trouble) {
-        at_ = at;
         if (restarts_ == most_restarts) {
             note({Remedy::Drop, trouble->block, 0, "", trouble->reason});
             return ChainStep::Dropped;
         }
         if (!trouble->is_replaced) replace(*trouble);
         ++restarts_;
-        trouble = sweep(restart_base + restarts_ * restart_stride, options_.num_warmup * sweeps_, stop);
+        trouble = sweep(restart_base + restarts_ * restart_stride, options_.num_warmup * sweeps_, stop, true);
         if (stop.stop_requested()) return ChainStep::Stopped;
     }
     return ChainStep::Done;
 }
 
-std::optional<ChainSweeps::Trouble> ChainSweeps::sweep(std::uint64_t index, std::size_t count, std::stop_token const& stop) {
+std::optional<ChainSweeps::Trouble> ChainSweeps::sweep(std::uint64_t index, std::size_t count, std::stop_token const& stop,
+                                                       bool is_hidden) {
     for (std::size_t k = 0; k < count && !stop.stop_requested(); ++k) {
-        ++at_;
+        if (!is_hidden) ++at_;
         try {
             if (auto trouble = sweep_once(index + k)) return trouble;
         } catch (NumericalTrouble const& trouble) {
@@ -207,7 +212,7 @@ std::optional<ChainSweeps::Trouble> ChainSweeps::sweep_once(std::uint64_t index)
 
 void ChainSweeps::replace(Trouble const& why) {
     Repair repair{Remedy::Restart, why.block, 0, "a new start", why.reason};
-    std::uint64_t const attempt = options_.starts + restarts_ + 1;
+    std::uint64_t const attempt = options_.starts + ++attempts_;
     if (ladder_) {
         ladder_->start(false, attempt);  // not as wide as priors: there it may have begun
         repair.source = "new starts of all its replicas";

@@ -53,8 +53,8 @@ class ChainSweeps {
     void exchange_starts(std::stop_token const& stop);
     void climb_to_mode(std::stop_token const& stop);
     void compete(std::stop_token const& stop);
-    /// So many sweeps; nothing if all went well. `index` of the first.
-    std::optional<Trouble> sweep(std::uint64_t index, std::size_t count, std::stop_token const& stop);
+    /// So many sweeps; nothing if all went well. `index` of the first. `is_hidden`: of another warmup, which the chain does not count.
+    std::optional<Trouble> sweep(std::uint64_t index, std::size_t count, std::stop_token const& stop, bool is_hidden);
     std::optional<Trouble> sweep_once(std::uint64_t index);
     void adapt(std::size_t iteration);
     /// Another state, that has nothing to do with the present one.
@@ -78,10 +78,12 @@ class ChainSweeps {
     };
     std::vector<Spare> spares_;  ///< of replicas that it met at its start, the best last
     std::size_t restarts_ = 0;
+    std::uint64_t attempts_ = 0;  ///< new starts so far: none is tried twice
     Phase phase_ = Phase::Start;
     std::size_t at_ = 0;  ///< sweeps since the start of the phase, or of the warmup
 };
 
 ChainExchange exchange_of(Ladder const& ladder);
+ExchangeRates to_rates(Phase phase, ChainExchange const& exchange);
 
 }  // namespace bam

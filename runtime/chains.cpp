@@ -37,8 +37,8 @@ bool is_hierarchical(Layout const& layout) {
 /// A chain among those that run at a time.
 class InTurn {
   public:
-    explicit InTurn(Checkpoints* checkpoints) : checkpoints_(checkpoints) {
-        if (checkpoints_ != nullptr) checkpoints_->enter();
+    InTurn(Checkpoints* checkpoints, std::stop_token const& failed) : checkpoints_(checkpoints) {
+        if (checkpoints_ != nullptr) checkpoints_->enter(failed);
     }
     InTurn(InTurn const&) = delete;
     InTurn& operator=(InTurn const&) = delete;
@@ -110,17 +110,20 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
     run.chains.resize(options.chains);
     std::size_t const kept = (options.num_samples + options.thin - 1) / options.thin;
     std::size_t const total = options.num_warmup + options.num_samples;
-    Predictor predictor(problem, options.chains, options.predicts ? kept : 0, options.seed);
     std::mutex mutex;
-
     Tempering const tempering = tempering_of(problem, options);
     std::size_t const threads = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
 
     // Chains that wait for one another have to be there all at once: then the checkpoints say how many run at a time.
     Checkpoints* const checkpoints = options.checkpoints;
+    // Where they may end at any look, how many draws there will be is not known: what is kept of them grows.
+    bool const is_open = checkpoints != nullptr;
+    Predictor predictor(problem, options.chains, options.predicts && is_open ? std::nullopt : std::optional(options.predicts ? kept : 0),
+                        options.seed);
     std::size_t const at_once = checkpoints == nullptr ? options.threads : options.chains;
     each_chain(options.chains, at_once, [&](std::size_t c, std::stop_token const& failed) {
-        InTurn const turn(checkpoints);
+        InTurn const turn(checkpoints, failed);
+        if (failed.stop_requested()) return;
         Chain& chain = run.chains[c];
         auto const tell = [&](Incident const& incident) {
             if (!options.tell) return;
@@ -134,22 +137,39 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
             if (run.columns.empty()) run.columns = recorder.columns();
         }
         std::size_t const width = recorder.columns().size();
-        chain.values.reserve(kept * width);
+        if (!is_open) chain.values.reserve(kept * width);
         auto const begin = std::chrono::steady_clock::now();
         chain_sweeps.find_start(stop);
         Ladder const* const ladder = chain_sweeps.ladder();
+        std::size_t done = 0;  // iterations
+        auto const tell_rates = [&](Phase phase, ChainExchange const& exchange) {
+            if (!options.tell_rates) return;
+            ExchangeRates const rates = to_rates(phase, exchange);
+            std::lock_guard const lock(mutex);
+            options.tell_rates(c, done, rates);
+        };
+        if (chain.exchange && tempering.finds_start) tell_rates(Phase::Start, *chain.exchange);
         auto sampling = begin;
         PredictionRecorder predictions(predictor, problem, chain_sweeps.inputs(), c);
         std::optional<ScoreKeeper> scores;
         if (options.score_reports > 0 && why_no_likelihood(problem).empty())
             scores.emplace(problem, chain_sweeps.inputs(), chain_sweeps.kept().factors());
         std::size_t const between_reports = std::max<std::size_t>(1, kept / std::max<std::size_t>(options.score_reports, 1));
+        auto const is_report_due = [&](std::size_t draws) {
+            return draws < kept && (is_open ? checkpoints->is_look(draws) : draws % between_reports == 0);
+        };
+        auto const show = [&](ChainScores const* report) {
+            if (!progress) return;
+            std::lock_guard const lock(mutex);
+            progress(c, done, total, done <= options.num_warmup, chain_sweeps.log_joint(), report);
+        };
         for (std::size_t i = 0; i < total; ++i) {
             if (stop.stop_requested() || failed.stop_requested()) {
                 chain.is_interrupted = true;
                 break;
             }
             if (i == options.num_warmup) {
+                if (ladder && i > 0) tell_rates(Phase::Warmup, exchange_of(*ladder));
                 chain.warmup_seconds = seconds_since(begin);
                 sampling = std::chrono::steady_clock::now();
             }
@@ -164,7 +184,6 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
                 chain.is_interrupted = true;
                 break;
             }
-            ChainScores const* report = nullptr;
             bool const is_kept = i >= options.num_warmup && (i - options.num_warmup) % options.thin == 0;
             if (is_kept) {
                 Replica& replica = chain_sweeps.kept();
@@ -174,18 +193,23 @@ Run run_chains(Problem const& problem, ChainOptions const& options, ChainProgres
                 chain.log_likelihood.push_back(replica.log_likelihood());
                 predictions.record(chain.log_joint.size() - 1, replica.factors());
                 if (scores) scores->record();
-                std::size_t const draws = chain.log_joint.size();
-                if (scores && (draws % between_reports == 0 || draws == kept)) report = &scores->report();
             }
+            if (options.evidence && i == options.num_warmup && !is_open) chain.rungs.draws.reserve(options.num_samples * ladder->rungs());
             if (options.evidence && i >= options.num_warmup)
                 for (std::size_t r = 0; r < ladder->rungs(); ++r) chain.rungs.draws.push_back(ladder->draw(r));
-            if (progress) {
-                std::lock_guard const lock(mutex);
-                progress(c, i + 1, total, i < options.num_warmup, chain_sweeps.log_joint(), report);
-            }
-            if (checkpoints != nullptr && is_kept && !checkpoints->go_on(run, chain.log_joint.size(), stop, failed)) break;
+            done = i + 1;
+            bool const is_ended = is_open && is_kept && !checkpoints->go_on(run, chain.log_joint.size(), stop, failed);
+            bool const is_over = is_ended || i + 1 == total;
+            ChainScores const* report = nullptr;
+            if (scores && (is_over || (is_kept && is_report_due(chain.log_joint.size())))) report = &scores->report(is_over);
+            show(report);
+            if (is_over) break;
         }
-        if (ladder) chain.exchange = exchange_of(*ladder);
+        if (scores && chain.is_interrupted && !chain.log_joint.empty()) show(&scores->report(true));
+        if (ladder) {
+            chain.exchange = exchange_of(*ladder);
+            tell_rates(chain.log_joint.empty() ? Phase::Warmup : Phase::Sampling, *chain.exchange);
+        }
         if (options.evidence) chain.rungs.powers = ladder->powers();
         (chain.log_joint.empty() ? chain.warmup_seconds : chain.sampling_seconds) = seconds_since(sampling);
     });

@@ -36,6 +36,8 @@ struct ChainOptions {
     Checkpoints* checkpoints = nullptr;  ///< where chains wait for one another, and may end; null: nowhere
     /// Called from the chains' threads, one at a time, of numerical trouble that a chain has not had before.
     std::function<void(Incident const&)> tell = {};
+    /// The same of replicas that exchanged, when a phase of a chain has ended, after so many iterations. Chains count from 0.
+    std::function<void(std::size_t chain, std::size_t iteration, ExchangeRates const&)> tell_rates = {};
 };
 
 /// What the Gibbs backend looks at.

@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace bam {
+namespace {
+
+/// Tokens have no part in the condition variable: one that is stopped from elsewhere is seen a moment later.
+constexpr auto moment = std::chrono::milliseconds(50);
+
+}  // namespace
 
 Checkpoints::Checkpoints(std::size_t chains, std::size_t threads, std::vector<std::size_t> draws, std::function<bool(Run const&)> is_done)
     : chains_(chains),
@@ -13,9 +19,9 @@ Checkpoints::Checkpoints(std::size_t chains, std::size_t threads, std::vector<st
       draws_(std::move(draws)),
       is_done_(std::move(is_done)) {}
 
-void Checkpoints::enter() {
+void Checkpoints::enter(std::stop_token const& failed) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return room_ > 0; });
+    while (!changed_.wait_for(lock, moment, [&] { return room_ > 0 || failed.stop_requested(); })) continue;
     --room_;
 }
 
@@ -48,9 +54,7 @@ bool Checkpoints::go_on(Run const& run, std::size_t draws, std::stop_token const
     ++waiting_;
     look_if_all_wait(run);
     changed_.notify_all();
-    // Tokens have no part in the condition variable: one that is stopped from elsewhere is seen a moment later.
     auto const is_stopped = [&] { return stop.stop_requested() || failed.stop_requested(); };
-    constexpr auto moment = std::chrono::milliseconds(50);
     while (!changed_.wait_for(lock, moment, [&] { return (passed_ > here && room_ > 0) || is_stopped(); })) continue;
     --room_;
     return !is_over_;

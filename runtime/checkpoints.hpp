@@ -1,6 +1,7 @@
 // Where chains wait for one another: after fixed numbers of draws all of them are looked at, and go on or end together.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -19,12 +20,14 @@ class Checkpoints {
     /// whether they end there.
     Checkpoints(std::size_t chains, std::size_t threads, std::vector<std::size_t> draws, std::function<bool(Run const&)> is_done);
 
-    /// A chain begins: waits for room.
-    void enter();
+    /// A chain begins: waits for room, or for a failure elsewhere.
+    void enter(std::stop_token const& failed);
     /// It is over, or has failed: makes room.
     void leave();
     /// A chain has ended for good: the others wait for it no more.
     void drop(Run const& run);
+    /// Whether chains wait for one another when they have so many draws.
+    bool is_look(std::size_t draws) const { return std::binary_search(draws_.begin(), draws_.end(), draws); }
     /// A chain has so many draws. Waits for the others where it should, and says whether to go on. Both tokens end the wait.
     bool go_on(Run const& run, std::size_t draws, std::stop_token const& stop, std::stop_token const& failed);
 

@@ -1,5 +1,7 @@
 #include "comparison.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -26,10 +28,15 @@ ErrorSum sum_up(std::vector<double> const& values) {
     return sum;
 }
 
+bool is_more(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a > b; }
+
 void rank(Ranking& ranking) {
     std::vector<std::vector<double>> of;
     for (ScoredRun const& run : ranking.runs) of.push_back(elpds(run.scores));
-    std::vector<double> const weights = stacking_weights(of);
+    Stacking const stacking = stacking_weights(of);
+    if (stacking.gap > stacking_gap)
+        ranking.notes.push_back(fmt::format("weights of stacking are not at their best: the elpd of the mixture may be {:.2g} higher",
+                                            stacking.gap * static_cast<double>(of.front().size())));
     for (std::size_t k = 0; k < of.size(); ++k) {
         ComparisonRow row;
         row.run = k;
@@ -37,11 +44,11 @@ void rank(Ranking& ranking) {
         std::vector<double> p;
         for (CrossValidation::Point const& point : ranking.runs[k].scores.points) p.push_back(point.p);
         row.p = sum_up(p);
-        row.weight = weights[k];
+        row.weight = stacking.weights[k];
         ranking.rows.push_back(row);
     }
     std::stable_sort(ranking.rows.begin(), ranking.rows.end(),
-                     [](ComparisonRow const& a, ComparisonRow const& b) { return a.elpd.value > b.elpd.value; });
+                     [](ComparisonRow const& a, ComparisonRow const& b) { return is_more(a.elpd.value, b.elpd.value); });
     std::vector<double> const& best = of[ranking.rows.front().run];
     for (ComparisonRow& row : ranking.rows) {
         std::vector<double> differences;
@@ -53,7 +60,7 @@ void rank(Ranking& ranking) {
     say_evidence(ranking);
     if (ranking.by_evidence)
         std::stable_sort(ranking.rows.begin(), ranking.rows.end(),
-                         [](ComparisonRow const& a, ComparisonRow const& b) { return a.evidence.value > b.evidence.value; });
+                         [](ComparisonRow const& a, ComparisonRow const& b) { return is_more(a.evidence.value, b.evidence.value); });
 }
 
 }  // namespace bam

@@ -25,6 +25,8 @@ struct ErrorSum {
     double se = 0;
 };
 ErrorSum sum_up(std::vector<double> const& values);
+/// Of two numbers of which more is better; what is no number comes last.
+bool is_more(double a, double b);
 
 struct ComparisonRow {
     std::size_t run = 0;  ///< index of Ranking::runs

@@ -9,8 +9,6 @@
 namespace bam {
 namespace {
 
-constexpr double most_errors = 4;  ///< that two estimates of the evidence may lie apart
-
 /// Of a log Bayes factor: Kass and Raftery (1995), whose bounds are 3, 20 and 150.
 char const* strength(double log_factor) {
     if (log_factor < std::log(3.0)) return "hardly worth a mention";
@@ -30,7 +28,7 @@ void weigh_evidence(Ranking& ranking) {
     for (ComparisonRow& row : ranking.rows) {
         auto const& evidence = ranking.runs[row.run].evidence;
         row.evidence = evidence ? evidence->stepping_stones : Estimate{none, none};
-        if (evidence && (best == nullptr || row.evidence.value > best->evidence.value)) best = &row;
+        if (evidence && (best == nullptr || is_more(row.evidence.value, best->evidence.value))) best = &row;
     }
     for (ComparisonRow& row : ranking.rows) {
         bool const is_known = best != nullptr && !std::isnan(row.evidence.value);
@@ -52,9 +50,7 @@ void say_evidence(Ranking& ranking) {
             continue;
         }
         if (row.bayes_factor.value == 0) best = &row;
-        auto const& [stones, thermo] = *evidence;
-        if (!(std::abs(stones.value - thermo.value) <= most_errors * std::hypot(stones.error, thermo.error)))
-            doubtful.push_back(ranking.runs[row.run].name);
+        if (!do_agree(*evidence)) doubtful.push_back(ranking.runs[row.run].name);
     }
     if (best == nullptr) return;
     for (ComparisonRow const& row : ranking.rows) {

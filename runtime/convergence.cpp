@@ -313,4 +313,6 @@ QuantitySummary summarize(ChainDraws const& draws) {
     return result;
 }
 
+double worst_ess(double bulk, double tail) { return std::isnan(tail) || std::isnan(bulk) ? bulk : std::min(bulk, tail); }
+
 }  // namespace bam

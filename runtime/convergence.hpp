@@ -47,4 +47,8 @@ struct QuantitySummary {
 };
 QuantitySummary summarize(ChainDraws const& draws);
 
+/// The lower one of bulk and tail. Of what has few values, as choices, the tails may have none: then the bulk alone. NaN without a bulk.
+double worst_ess(double bulk, double tail);
+inline double worst_ess(QuantitySummary const& quantity) { return worst_ess(quantity.ess_bulk, quantity.ess_tail); }
+
 }  // namespace bam

@@ -52,17 +52,17 @@ std::optional<DrawNumbers> fit_anew(RunOfProblem const& of, std::vector<OutputCe
             why = run.incidents.back().reason;
             return std::nullopt;
         }
-        double const of_run = check_draws(run).rhat;
+        double const of_run = check_draws(rest.plan, run).rhat;
         rhat = std::isnan(of_run) ? HUGE_VAL : std::max(rhat, of_run);
         Diagnostics diagnostics;
         DrawNumbers densities = log_densities(rest, of.problem, run, options.seed, wanted, options.threads, diagnostics);
         if (!has_error(diagnostics)) return densities;
         why = diagnostics.front().message;
-    } catch (std::bad_alloc const&) {
-        throw;
-    } catch (std::exception const& trouble) {  // NumericalTrouble, ExactFit, std::domain_error: the rest does not determine the parameters
+    } catch (std::domain_error const& trouble) {
         why = trouble.what();
-    }
+    } catch (std::runtime_error const& trouble) {  // of trouble.hpp and its kin: the rest does not determine the parameters
+        why = trouble.what();
+    }  // all else is a fault of bam, and not of the rest
     return std::nullopt;
 }
 

@@ -10,6 +10,7 @@ namespace bam {
 namespace {
 
 constexpr double rounding = 1e-9;  ///< of logarithms that are read to a hundredth
+constexpr double most_errors = 4;  ///< that two estimates of the evidence may lie apart
 
 /// A number of one rung, draw after draw.
 std::vector<double> of_rung(RungDraws const& draws, std::size_t rung, double RungDraw::*number) {
@@ -110,6 +111,12 @@ Estimate pooled(std::vector<Estimate> const& of_chains) {
 }  // namespace
 
 LogEvidence log_evidence(RungDraws const& draws) { return {stepping_stones(draws), thermodynamic(draws)}; }
+
+bool do_agree(LogEvidence const& evidence) {
+    auto const& [stones, thermo] = evidence;
+    double const of_digits = rounding * std::max(1.0, std::abs(stones.value));
+    return std::abs(stones.value - thermo.value) <= most_errors * std::hypot(stones.error, thermo.error) + of_digits;
+}
 
 LogEvidence log_evidence(std::vector<RungDraws> const& chains) {
     std::vector<Estimate> stones, integrals;

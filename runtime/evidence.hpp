@@ -35,6 +35,10 @@ struct LogEvidence {
 /// so that exchanges, which make rungs depend on one another, are in them.
 LogEvidence log_evidence(RungDraws const& draws);
 
+/// Whether the two estimates are as near to each other as their errors say. Both are of the same draws, so that their errors go together
+/// and this is generous: it finds ladders that are too coarse for one of them.
+bool do_agree(LogEvidence const& evidence);
+
 /// The mean over chains, which are independent. The error is the larger one of that which the chains state and that by which they differ.
 LogEvidence log_evidence(std::vector<RungDraws> const& chains);
 

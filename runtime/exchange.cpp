@@ -18,7 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double most_errors = 4;      ///< that two estimates of the evidence may lie apart
 constexpr double least_overlap = 0.1;  ///< a share of exchanges below which hardly anything goes through
 
 double to_number(Json const& json) { return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>(); }
@@ -67,10 +66,7 @@ std::vector<std::string> sentences_of(Exchange const& exchange) {
     auto const& [stones, thermo] = *exchange.evidence;
     sentences.push_back(
         fmt::format("The log evidence is {} by stepping stones, {} by thermodynamic integration.", with_error(stones), with_error(thermo)));
-    // Both are of the same draws, so that their errors go together and this is generous: it finds ladders that are too coarse for one of
-    // them.
-    double const rounding = 1e-9 * std::max(1.0, std::abs(stones.value));
-    if (!(std::abs(stones.value - thermo.value) <= most_errors * std::hypot(stones.error, thermo.error) + rounding))
+    if (!do_agree(*exchange.evidence))
         sentences.emplace_back("The two do not agree: do not use them before a longer run, or one of more `--rungs`, has them agree.");
     return sentences;
 }

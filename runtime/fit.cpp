@@ -75,10 +75,30 @@ QuantitySummary only_value(double value) {
 Quantity to_quantity(SummaryRow const& row) {
     QuantitySummary const& q = row.quantity;
     Quantity quantity{
-        label_name(row.column),  q.mean, q.median, q.sd, q.mad, q.q5, q.q95, q.rhat, q.ess_bulk, q.ess_tail, q.mcse_mean, q.mcse_sd,
-        row.column.is_identified};
+        label_name(row.column), q.mean, q.median, q.sd, q.mad, q.q5, q.q95, q.rhat, q.ess_bulk, q.ess_tail, q.mcse_mean, q.mcse_sd,
+        row.is_identified()};
     quantity.is_judged = row.is_judged();
     return quantity;
+}
+
+/// Chains that were stopped before their first draw are in no file and in no number: that is to be said. Returns how many there should be.
+std::size_t note_absent(Fit::Parts& parts) {
+    std::vector<std::string> absent;
+    std::size_t dropped = 0;
+    for (std::size_t number = 1; number <= parts.config.options.chains; ++number) {
+        auto const& incidents = parts.config.incidents;
+        bool const is_dropped = std::any_of(incidents.begin(), incidents.end(), [&](Incident const& incident) {
+            return incident.chain == number && incident.remedy == Remedy::Drop;
+        });
+        bool const is_there = std::find(parts.chain_numbers.begin(), parts.chain_numbers.end(), number) != parts.chain_numbers.end();
+        dropped += is_dropped ? 1 : 0;
+        if (!is_dropped && !is_there) absent.push_back(std::to_string(number));
+    }
+    if (!absent.empty())
+        parts.run.notes.push_back(fmt::format("{} {} {} stopped before the first draw, and {} in no file and no number",
+                                              absent.size() == 1 ? "chain" : "chains", fmt::join(absent, ", "),
+                                              absent.size() == 1 ? "was" : "were", absent.size() == 1 ? "is" : "are"));
+    return parts.config.options.chains - dropped;
 }
 
 /// Chains that were stopped long before the others would leave hardly a draw to compare.
@@ -116,22 +136,27 @@ void refuse_degraded(RunConfig const& config, std::string const& name) {
 
 void summarize(Fit::Parts& parts) {
     FitOptions const& options = parts.config.options;
-    RunLength const length{options.num_warmup, options.num_samples, options.thin, !options.until.empty(), parts.config.is_until_met};
+    RunLength length{options.num_warmup, options.num_samples, options.thin, !options.until.empty(), parts.config.is_until_met};
+    if (options.backend == Backend::Gibbs) length.chains = note_absent(parts);
     if (parts.climb) parts.climb->starts_at_mode = options.init == Init::Map;
     auto const judge_run = [&](Run const& run) {
         parts.rows = summarize(run);
         if (parts.mode)
             for (SummaryRow& row : parts.rows) row.quantity = only_value(row.quantity.mean);
-        parts.verdict = parts.mode ? judge(*parts.mode) : parts.climb ? judge(*parts.climb) : judge(parts.rows, run, length);
+        AlignedSummary numbered{parts.rows, {}};
+        if (!parts.mode && has_interchanged(run)) numbered = number_alike(parts.rows, plan_of(parts), run);
+        parts.judged = std::move(numbered.rows);
+        parts.numberings = std::move(numbered.sentences);
+        parts.verdict = parts.mode ? judge(*parts.mode) : parts.climb ? judge(*parts.climb) : judge(parts.judged, run, length);
         if (!options.until.empty() && !parts.config.is_interrupted)
             parts.verdict.sentences.push_back(stop_sentence(options.until, parts.config.is_until_met, parts.verdict.draws));
-        for (std::string& sentence : say_assignments(parts.rows)) parts.verdict.sentences.push_back(std::move(sentence));
+        for (std::string& sentence : say_assignments(parts.judged)) parts.verdict.sentences.push_back(std::move(sentence));
         if (!parts.climb) return;
         parts.verdict.draws = common_draws(run);
-        for (SummaryRow& row : parts.rows) {
-            if (row.condition == Condition::Bad)
-                row.condition = Condition::Good;  // independent draws: more of them are all that could help
-        }
+        for (auto* const rows : {&parts.rows, &parts.judged})
+            for (SummaryRow& row : *rows)
+                if (row.condition == Condition::Bad)
+                    row.condition = Condition::Good;  // independent draws: more of them are all that could help
     };
     parts.config.is_interrupted ? judge_run(long_chains(parts.run, parts.run.notes, parts.chain_numbers)) : judge_run(parts.run);
     add_incidents(parts.verdict, parts.config.incidents);
@@ -214,8 +239,7 @@ FitOptions const& Fit::options() const { return parts_->config.options; }
 std::vector<std::string> const& Fit::notes() const { return parts_->run.notes; }
 std::string Fit::table(bool raw) const {
     if (parts_->mode) return mode_table(parts_->rows, *parts_->mode, raw);
-    if (raw) return raw_table(*parts_);
-    return summary_table(parts_->rows, raw, parts_->climb ? parts_->climb->response : LinearResponse{});
+    return aligned_table(*parts_, raw);
 }
 std::string Fit::verdict() const { return to_text(parts_->verdict); }
 std::string Fit::json() const {

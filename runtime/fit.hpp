@@ -29,7 +29,9 @@ struct Fit::Parts {
     std::optional<Climb> climb;              ///< of Backend::Variational
     std::string factors;                     ///< of Backend::Variational: factors_json; empty if it was opened from a folder
     std::vector<std::size_t> chain_numbers;  ///< of those, from 1
-    std::vector<SummaryRow> rows;
+    std::vector<SummaryRow> rows;            ///< of the draws as they are
+    std::vector<SummaryRow> judged;          ///< the same, but of what can be numbered anew those of aligned draws
+    std::vector<std::string> numberings;     ///< what was done for that, in sentences
     Verdict verdict;
     std::vector<Quantity> quantities;                      ///< of rows
     std::unordered_map<std::string, std::size_t> by_name;  ///< index of rows

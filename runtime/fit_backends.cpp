@@ -133,7 +133,7 @@ void run_gibbs(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions co
     std::optional<Checkpoints> checkpoints;
     if (!options.until.empty()) {
         auto const is_done = [&, thresholds = parse_until(options.until)](Run const& run) {
-            RunningCheck const check = check_draws(run);
+            RunningCheck const check = check_draws(prepared.table->problem.plan, run);
             parts.config.is_until_met = find_unmet(thresholds, check).empty();
             if (progress) {
                 Progress now{1, options.num_warmup + check.draws * options.thin, options.num_warmup + options.num_samples, false};
@@ -151,6 +151,12 @@ void run_gibbs(Fit::Parts& parts, Prepared::Parts const& prepared, FitOptions co
         chains.tell = [&](Incident const& incident) {
             Progress now{incident.chain};
             now.incident = incident;
+            progress(now);
+        };
+    if (progress)
+        chains.tell_rates = [&](std::size_t chain, std::size_t iteration, ExchangeRates const& rates) {
+            Progress now{chain + 1, iteration, options.num_warmup + options.num_samples};
+            now.rates = &rates;
             progress(now);
         };
     parts.run = explained(prepared, [&] { return run_chains(prepared.table->problem, chains, chain_progress, stop); });

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "each_chain.hpp"
-
 namespace bam {
 namespace {
 
@@ -18,6 +16,9 @@ double from_height(double height) { return smallest_power * std::expm1(height); 
 
 /// No two rungs may coincide, though all exchanges between them were taken.
 constexpr double least_refusal = 1e-3;
+
+/// Of sweeps, after which it is known whether threads are worth their cost. The draws are the same either way.
+constexpr std::size_t timed_rounds = 10;
 
 /// The replicas of a chain have random numbers of their own; those of the chain itself have none of these bits.
 std::uint64_t stream_of(std::uint64_t chain, std::uint64_t replica) { return chain | (replica + 1) << 32; }
@@ -80,14 +81,20 @@ void Ladder::start(State const& state) {
 }
 
 void Ladder::step(std::uint64_t index) {
-    if (options_.threads > 1) {
-        each_chain(members_.size(), options_.threads, [&](std::size_t r, std::stop_token const&) { sweep(members_[r], index); });
-    } else {
-        for (Member& member : members_) sweep(member, index);
-    }
+    sweep_all(index);
     repairs_.clear();
     replace_lost();
     exchange(index);
+}
+
+void Ladder::sweep_all(std::uint64_t index) {
+    if (crew_) return crew_->each(members_.size(), [&](std::size_t k) { sweep(members_[k], index); });
+    auto const begin = std::chrono::steady_clock::now();
+    for (Member& member : members_) sweep(member, index);
+    if (options_.threads < 2 || timed_ == timed_rounds) return;
+    fastest_ = std::min(fastest_, std::chrono::steady_clock::now() - begin);
+    if (++timed_ == timed_rounds && fastest_ >= options_.worth_threads)
+        crew_ = std::make_unique<Crew>(std::min(options_.threads, members_.size()));
 }
 
 void Ladder::sweep(Member& member, std::uint64_t index) {

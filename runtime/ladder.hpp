@@ -2,10 +2,12 @@
 // and exchange their powers.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "crew.hpp"
 #include "evidence.hpp"
 #include "recovery.hpp"
 #include "replica.hpp"
@@ -19,6 +21,9 @@ struct LadderOptions {
     std::uint64_t chain = 1;
     std::size_t threads = 1;  ///< for the replicas; the draws do not depend on it
     SweepOptions sweep;
+    /// Threads are woken for every round of sweeps, which costs tens of microseconds: they join where the fastest of the first rounds takes
+    /// at least so long.
+    std::chrono::microseconds worth_threads{250};
 };
 
 /// Powers from 1 to `lowest`, evenly spaced in the logarithm; if that is 0, to 1e-5 and then 0.
@@ -66,6 +71,7 @@ class Ladder {
         std::optional<Repair> repair = {};  ///< Remedy::Restart: it could not be swept
     };
     Member new_member();
+    void sweep_all(std::uint64_t index);
     void sweep(Member& member, std::uint64_t index);
     void replace_lost();
     void exchange(std::uint64_t index);
@@ -81,6 +87,9 @@ class Ladder {
     enum class Way : std::uint8_t { Unknown, Down, Up };  ///< since it was at rung 0: not yet at the last, or on its way back
     std::vector<Way> ways_;                               ///< per replica
     std::size_t round_trips_ = 0;
+    std::unique_ptr<Crew> crew_;  ///< once sweeps were seen to take long enough
+    std::size_t timed_ = 0;       ///< rounds of sweeps
+    std::chrono::steady_clock::duration fastest_ = std::chrono::steady_clock::duration::max();  ///< of them
 };
 
 }  // namespace bam

@@ -287,7 +287,7 @@ int run_fit(Options const& options) {
             return prepared.fit(
                 how,
                 [&](Progress const& progress) {
-                    if (!progress.is_check && !progress.incident) lines.show(progress);
+                    if (!progress.is_check && !progress.incident && progress.rates == nullptr) lines.show(progress);
                     events.show(progress);
                 },
                 signals.token());
@@ -310,7 +310,8 @@ int run_fit(Options const& options) {
             say(fmt::format("bam: interrupted: the summary is of {} a chain\n", counted(fit.num_draws(), "draw")));
         return exit_interrupted;
     }
-    return judgement_code(options, fit);
+    int const code = judgement_code(options, fit);
+    return code == 0 && events.has_failed() ? exit_write : code;
 }
 
 // ---------------------------------------------------------------- predict, summary, fmt

@@ -13,6 +13,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "checkpoints.hpp"
+#include "fit.hpp"
 #include "incidents.hpp"
 
 namespace bam::cli {
@@ -25,8 +27,6 @@ constexpr int exit_create = 73;
 Json bytes(double value) { return static_cast<std::int64_t>(value); }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-char const* word(Backend backend) { return backend == Backend::Gibbs ? "gibbs" : backend == Backend::Variational ? "vi" : "map"; }
 
 }  // namespace
 
@@ -42,7 +42,8 @@ EventStream::EventStream(std::string const& file, std::vector<Threshold> warning
       warnings_(std::move(warnings)),
       is_given_(warnings_.size(), false),
       begin_(std::chrono::steady_clock::now()),
-      first_memory_(resident_memory()) {
+      first_memory_(resident_memory()),
+      name_(file) {
     if (file.empty()) return;
     file_.reset(std::fopen(file.c_str(), "w"));
     if (file_) return;
@@ -56,13 +57,20 @@ EventStream::EventStream(std::string const& file, std::vector<Threshold> warning
 
 void EventStream::write(std::string const& line) {
     if (!file_) return;
-    std::fputs((line + '\n').c_str(), file_.get());
-    std::fflush(file_.get());
+    if (std::fputs((line + '\n').c_str(), file_.get()) >= 0 && std::fflush(file_.get()) == 0) return;
+    // The fit goes on: its draws are worth more than what is told of them.
+    fmt::print(stderr, "bam: cannot write events to `{}`: {}: there are no more of them\n", name_, std::strerror(errno));
+    has_failed_ = true;
+    file_.reset();
 }
 
 void EventStream::start(Prepared const& prepared, std::string const& model, std::string const& data, FitOptions const& options) {
     lanes_.assign(options.backend == Backend::Gibbs ? options.chains : 1, {});
     for (Lane& lane : lanes_) lane.seconds = seconds();
+    options_ = options;
+    if (!options.until.empty())
+        for (std::size_t const draws : check_schedule(options.max_draws))
+            looks_.push_back(options.num_warmup + (draws - 1) * options.thin + 1);
     Json json = {{"event", "start"},
                  {"seconds", seconds()},
                  {"bam", version()},
@@ -80,6 +88,15 @@ void EventStream::start(Prepared const& prepared, std::string const& model, std:
     write(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+bool EventStream::is_due(Progress const& progress) const {
+    std::size_t const iteration = progress.iteration;
+    bool const is_end = iteration == progress.total || (progress.scores != nullptr && progress.scores->is_last);
+    if (iteration == 1 || is_end) return true;
+    if (looks_.empty()) return iteration % std::max<std::size_t>(1, progress.total / event_reports) == 0;
+    if (progress.is_warmup) return iteration % std::max<std::size_t>(1, options_.num_warmup / event_reports) == 0;
+    return std::binary_search(looks_.begin(), looks_.end(), iteration);
+}
+
 void EventStream::show(Progress const& progress) {
     double const now = seconds();
     if (progress.is_check) {
@@ -92,12 +109,11 @@ void EventStream::show(Progress const& progress) {
         return;
     }
     if (progress.incident) return tell(*progress.incident);
+    if (progress.rates != nullptr) return show_rates(progress);
     if (progress.is_response) return;
     if (progress.scores != nullptr) show_scores(progress);
     Lane& lane = lanes_[progress.chain - 1];
-    std::size_t const stride = std::max<std::size_t>(1, progress.total / event_reports);
-    bool const is_due = progress.iteration == 1 || progress.iteration % stride == 0 || progress.iteration == progress.total;
-    if (!is_due || progress.iteration <= lane.iteration) return;
+    if (!is_due(progress) || progress.iteration <= lane.iteration) return;
     double const pace = (now - lane.seconds) / static_cast<double>(progress.iteration - lane.iteration);
     double& first_pace = lane.first_pace[progress.is_warmup ? 1 : 0];
     if (first_pace == 0 && lane.iteration > 0) first_pace = pace;  // the first report has the starts in it
@@ -124,6 +140,23 @@ void EventStream::tell(Incident const& incident) {
     write(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+/// Of a phase of a chain that has ended, what its replicas did in it.
+void EventStream::show_rates(Progress const& progress) {
+    ExchangeRates const& rates = *progress.rates;
+    write(Json({{"event", "exchange"},
+                {"seconds", seconds()},
+                {"chain", progress.chain},
+                {"phase", word(rates.phase)},
+                {"powers", rates.powers},
+                {"swap_rates", rates.swap_rates},
+                {"round_trips", rates.round_trips},
+                {"barrier", rates.barrier}})
+              .dump());
+    double const least = *std::min_element(rates.swap_rates.begin(), rates.swap_rates.end());
+    watch(progress, "swap_rate", least,
+          fmt::format("two neighbours exchanged in {:.0f} % of the tries ({})", 100 * least, word(rates.phase)));
+}
+
 /// Of the last report of a chain also step by step: what each adds, and what there is up to it.
 void EventStream::show_scores(Progress const& progress) {
     ChainScores const& scores = *progress.scores;
@@ -135,7 +168,7 @@ void EventStream::show_scores(Progress const& progress) {
                  {"elpd", number(scores.elpd)},
                  {"p_waic", number(scores.effective_parameters)},
                  {"state_dimension", number(scores.state_dimension)}};
-    if (progress.iteration == progress.total) {
+    if (scores.is_last) {
         double sum = 0;
         for (double const elpd : scores.elpd_by_step) {
             json["elpd_of_step"].push_back(number(elpd));
@@ -166,12 +199,7 @@ void EventStream::watch(Progress const& progress, std::string const& name, doubl
 }
 
 void EventStream::end(Fit const& fit) {
-    double rhat = 0, ess = HUGE_VAL;
-    for (Quantity const& quantity : fit.summary()) {
-        if (!quantity.is_judged) continue;
-        if (quantity.rhat > rhat) rhat = quantity.rhat;
-        ess = std::min({ess, quantity.ess_bulk, quantity.ess_tail});
-    }
+    Verdict const& verdict = fit.parts()->verdict;
     write(Json({{"event", "end"},
                 {"seconds", seconds()},
                 {"draws", fit.num_draws()},
@@ -179,8 +207,8 @@ void EventStream::end(Fit const& fit) {
                 {"interrupted", fit.is_interrupted()},
                 {"degraded", fit.is_degraded()},
                 {"recovery", fit.recovery()},
-                {"rhat", number(rhat > 0 ? rhat : std::nan(""))},
-                {"ess", number(ess)},
+                {"rhat", number(verdict.rhat ? verdict.rhat->value : std::nan(""))},
+                {"ess", number(verdict.ess ? verdict.ess->value : std::nan(""))},
                 {"memory", bytes(resident_memory())},
                 {"verdict", fit.verdict()}})
               .dump(-1, ' ', false, Json::error_handler_t::replace));

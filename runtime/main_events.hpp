@@ -24,10 +24,13 @@ class EventStream {
     EventStream(std::string const& file, std::vector<Threshold> warnings);
 
     void start(Prepared const& prepared, std::string const& model, std::string const& data, FitOptions const& options);
-    /// Called by one chain at a time. Of the iterations of a chain every N-th is reported, N such that there are about twenty.
+    /// Called by one chain at a time. Of the iterations of a chain every N-th is reported, N such that there are about twenty; with
+    /// --until, whose end is not known, of those after the warmup the ones at which chains are looked at.
     void show(Progress const& progress);
     void end(Fit const& fit);
     void fail(Error const& error);
+    /// Some event could not be written, which was said.
+    bool has_failed() const { return has_failed_; }
 
   private:
     struct Lane {
@@ -38,6 +41,8 @@ class EventStream {
     void write(std::string const& line);
     void tell(Incident const& incident);
     void show_scores(Progress const& progress);
+    void show_rates(Progress const& progress);
+    bool is_due(Progress const& progress) const;
     /// Warns once of what is named so if its condition holds; `words` say the value.
     void watch(Progress const& progress, std::string const& name, double value, std::string const& words);
     double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
@@ -48,6 +53,10 @@ class EventStream {
     std::vector<Lane> lanes_;     ///< per chain
     std::chrono::steady_clock::time_point begin_;
     double first_memory_ = 0;
+    FitOptions options_;
+    std::vector<std::size_t> looks_;  ///< iterations at which --until looks at the chains
+    std::string name_;                ///< of the file
+    bool has_failed_ = false;
 };
 
 }  // namespace bam::cli

@@ -40,6 +40,13 @@ constexpr char quit_byte = 'q';
 
 extern "C" void on_stop_signal(int) {
     int const saved = errno;
+    // Whichever of them comes next ends the program; one that is ignored stays so.
+    for (int const signal : {SIGINT, SIGTERM}) {
+        struct sigaction action {};
+        if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != on_stop_signal) continue;
+        action.sa_handler = SIG_DFL;
+        ::sigaction(signal, &action, nullptr);
+    }
     [[maybe_unused]] auto const written = ::write(stop_pipe[1], &stop_byte, 1);
     errno = saved;
 }
@@ -51,6 +58,7 @@ void handle(int signal, void (*handler)(int), int flags) {
     struct sigaction action {};
     action.sa_handler = handler;
     action.sa_flags = flags;
+    for (int const other : {SIGINT, SIGTERM}) ::sigaddset(&action.sa_mask, other);  // one after the other
     ::sigaction(signal, &action, nullptr);
 }
 
@@ -106,7 +114,7 @@ StopOnSignal::StopOnSignal() {
         while (::read(stop_pipe[0], &byte, 1) < 0 && errno == EINTR) continue;
         if (byte == stop_byte) source_.request_stop();
     });
-    for (int const signal : {SIGINT, SIGTERM}) handle(signal, on_stop_signal, static_cast<int>(SA_RESETHAND) | SA_RESTART);
+    for (int const signal : {SIGINT, SIGTERM}) handle(signal, on_stop_signal, SA_RESTART);
 }
 
 StopOnSignal::~StopOnSignal() {

@@ -113,7 +113,7 @@ void add_fit(CLI::App& app, Options& options) {
     add_value(
         app, "--warn", "CONDITIONS",
         "Warn of memory above what it was at the start, of iterations so many times slower than at first, and of gibbs of predictions, "
-        "effective parameters and state: memory>500M,slow>2,elpd<-500,p_waic>50,state_dimension>3",
+        "effective parameters, state and exchange: memory>500M,slow>2,elpd<-500,p_waic>50,state_dimension>3,swap_rate<0.1",
         [&](std::string const&, std::string const& text) {
             parse_warn(text);
             options.warn = text;

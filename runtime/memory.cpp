@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "evidence.hpp"
 #include "tempering.hpp"
 
 namespace bam {
@@ -18,8 +19,14 @@ double draws_bytes(Problem const& problem, FitOptions const& options) {
     for (Variable const& variable : problem.plan.layout.variables)
         if (variable.kind != VariableKind::Data && variable.is_kept)
             entries += static_cast<double>(variable.components * problem.bound.grid.size(variable.extent));
-    double const draws = static_cast<double>(options.num_samples) / static_cast<double>(options.thin);
-    return sizeof(double) * entries * draws * (options.backend == Backend::Gibbs ? static_cast<double>(options.chains) : 1.0);
+    auto const iterations = static_cast<double>(options.num_samples);
+    double numbers = entries * iterations / static_cast<double>(options.thin);
+    if (options.backend != Backend::Gibbs) return sizeof(double) * numbers;
+    // Of the evidence, what every rung sees in every iteration.
+    if (options.evidence)
+        numbers += iterations *
+                   static_cast<double>(tempering_of(problem, to_chain_options(options)).most_rungs() * sizeof(RungDraw) / sizeof(double));
+    return sizeof(double) * numbers * static_cast<double>(options.chains);
 }
 
 /// Precisions and the sums that they are made of; of an entry per step or sequence, one system each.
@@ -75,8 +82,10 @@ std::optional<Diagnostic> find_excess(Problem const& problem, FitOptions const& 
         Severity::Error,
         fmt::format("the run would take {:.0f} GiB, and there are {:.0f} GiB of memory", (draws + blocks) / gib, memory / gib),
         {},
-        {options.backend == Backend::Gibbs ? "the draws are most of it: fewer --num-samples, or every N-th of them only, with --thin N"
-                                           : "the draws are most of it: fewer --num-samples"}};
+        {options.backend != Backend::Gibbs ? "the draws are most of it: fewer --num-samples"
+         : !options.until.empty()          ? "the draws are most of it: fewer of them at most, with --max-draws"
+         : options.evidence                ? "the draws, and what the replicas see for the evidence, are most of it: fewer --num-samples"
+                                           : "the draws are most of it: fewer --num-samples, or every N-th of them only, with --thin N"}};
     if (blocks < draws || largest == nullptr) return diagnostic;
     std::size_t order = largest->sweep.states.size();
     for (auto const& group : largest->groups) order = std::max(order, group.size());

@@ -41,7 +41,7 @@ std::vector<Group> PosteriorMoments::groups_of(Variable const& variable, bool& i
     for (std::size_t k = 0; k < run_.columns.size(); ++k) {
         DrawColumn const& column = run_.columns[k];
         if (column.name != variable.name || column.labels.size() != variable.dims.size()) continue;
-        is_identified = is_identified && column.is_identified;
+        is_identified = is_identified && column.is_identified && !column.is_interchanged;
         std::string sequence, step;
         std::size_t component = 0;
         for (std::size_t d = 0; d < variable.dims.size(); ++d) {

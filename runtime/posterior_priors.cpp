@@ -67,10 +67,9 @@ class Writer {
         }
         if (!is_identified) {
             unidentified_.push_back(v);
-            comment(variable.name +
-                    (is_variational()
-                         ? ": not identified. The factors sit at one of many points that no output tells apart"
-                         : ": not identified. Its draws wander where no output tells them apart (signs flip): their mean is of all"));
+            comment(variable.name + (is_variational() ? ": not identified. The factors sit at one of many points that no output tells apart"
+                                                      : ": not identified. Its draws wander where no output tells them apart (signs flip, "
+                                                        "numbers change): their mean is of all"));
         }
         for (Group& group : groups) {
             if (!can_be_quoted(group.sequence) || !labels_can_be_quoted(variable)) {

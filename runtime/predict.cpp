@@ -27,13 +27,38 @@ std::size_t domain_start(Extent extent, Chunk const& chunk) {
 
 }  // namespace
 
-Predictor::Predictor(Problem const& problem, std::size_t chains, std::size_t draws, std::uint64_t seed)
-    : problem_(problem), seed_(seed), chains_(chains), targets_(output_cells(problem)) {
-    std::size_t const numbers = std::max<std::size_t>(1, targets_.size() * chains * draws);
-    stride_ = (numbers + most_numbers - 1) / most_numbers;
-    draws_ = (draws + stride_ - 1) / stride_;
-    values_.assign(chains, std::vector<double>(targets_.size() * draws_));
-    filled_.assign(chains, 0);
+Predictor::Predictor(Problem const& problem, std::size_t chains, std::optional<std::size_t> draws, std::uint64_t seed, std::size_t most)
+    : problem_(problem), seed_(seed), targets_(output_cells(problem)), most_(most), grows_(!draws), kept_(chains) {
+    std::size_t const of_draw = std::max<std::size_t>(1, targets_.size() * chains);
+    if (!draws) {
+        limit_ = std::max<std::size_t>(1, most / of_draw);
+        return;
+    }
+    std::size_t const stride = std::max<std::size_t>(1, (of_draw * *draws + most - 1) / most);
+    limit_ = (*draws + stride - 1) / stride;
+    for (Kept& kept : kept_) {
+        kept.stride = stride;
+        kept.values.reserve(targets_.size() * limit_);
+    }
+}
+
+double* Predictor::room_for(std::size_t chain, std::size_t draw) {
+    Kept& kept = kept_[chain];
+    std::size_t const width = targets_.size();
+    if (limit_ == 0 || draw % kept.stride != 0) return nullptr;
+    if (kept.draws == limit_) {
+        if (!grows_) return nullptr;
+        for (std::size_t d = 1; 2 * d < kept.draws; ++d)
+            std::copy_n(kept.values.begin() + static_cast<std::ptrdiff_t>(2 * d * width), width,
+                        kept.values.begin() + static_cast<std::ptrdiff_t>(d * width));
+        kept.draws = (kept.draws + 1) / 2;
+        kept.stride *= 2;
+        if (draw % kept.stride != 0) return nullptr;
+    }
+    std::size_t const needed = ++kept.draws * width;
+    if (needed > kept.values.capacity()) kept.values.reserve(std::min(2 * needed, limit_ * width));
+    kept.values.resize(std::max(kept.values.size(), needed));
+    return kept.values.data() + needed - width;
 }
 
 double Predictor::observed(Target const& target) const {
@@ -95,16 +120,18 @@ void Predictor::fill_binary(Prediction& prediction) {
 }
 
 std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes, PredictiveMoments const* exact) const {
+    std::size_t stride = 1;  // one for all: chains of different lengths may have kept more or fewer
+    for (Kept const& kept : kept_) stride = std::max(stride, kept.draws > 0 ? kept.stride : 1);
     std::size_t total = 0;
-    for (std::size_t filled : filled_) total += filled;
+    for (Kept const& kept : kept_) total += (kept.draws * kept.stride + stride - 1) / stride;
     std::vector<Prediction> predictions;
     std::map<std::string, std::size_t> without_mean;  // by output
     std::vector<double> draws(total);
     for (std::size_t k = 0; k < targets_.size() && total > 0; ++k) {
         std::size_t n = 0;
-        for (std::size_t c = 0; c < chains_; ++c) {
-            for (std::size_t d = 0; d < filled_[c]; ++d) draws[n++] = to_table(targets_[k], values_[c][d * targets_.size() + k]);
-        }
+        for (Kept const& kept : kept_)
+            for (std::size_t d = 0; d < kept.draws; d += stride / kept.stride)
+                draws[n++] = to_table(targets_[k], kept.values[d * targets_.size() + k]);
         Prediction prediction = prediction_of(targets_[k]);
         double sum = 0;
         for (double draw : draws) sum += draw;
@@ -134,8 +161,8 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes, Pr
                         "back from the model's unit takes some draws to infinity. The quantiles hold",
                         counted(count, "prediction"), output, count == 1 ? "has" : "have"));
     sort_by_row(predictions);
-    if (stride_ > 1)
-        notes.push_back(fmt::format("predictions use one draw in {}, to stay within {} MiB", stride_, most_numbers * sizeof(double) >> 20));
+    if (stride > 1)
+        notes.push_back(fmt::format("predictions use one draw in {}, to stay within {} MiB", stride, most_ * sizeof(double) >> 20));
     return predictions;
 }
 
@@ -242,8 +269,8 @@ PredictionRecorder::PredictionRecorder(Predictor& predictor, Problem const& prob
     : predictor_(predictor), problem_(problem), chain_(chain), means_(problem, inputs) {}
 
 void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
-    if (draw % predictor_.stride_ != 0 || draw / predictor_.stride_ >= predictor_.draws_) return;
-    double* out = predictor_.values_[chain_].data() + draw / predictor_.stride_ * predictor_.targets_.size();
+    double* const out = predictor_.room_for(chain_, draw);
+    if (out == nullptr) return;
     means_.evaluate();
     Stream stream(predictor_.seed_, chain_ + 1, draw, predictive_block);
     for (std::size_t k = 0; k < predictor_.targets_.size(); ++k) {
@@ -254,7 +281,6 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
         else if (!target.is_drawn)
             out[k] += stream.normal() / std::sqrt(new_precision(problem_, target, factors, means_.state(), stream));
     }
-    predictor_.filled_[chain_] = draw / predictor_.stride_ + 1;
 }
 
 }  // namespace bam

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,15 +21,17 @@ struct PredictiveMoments {
     std::vector<std::function<double(std::size_t component, std::size_t sequence, std::size_t step)>> noise;  ///< expected variance
 };
 
-/// Room for the predictive draws of all chains. At most `most_numbers` are kept: with more cells every k-th draw is used, which is said.
+/// Room for the predictive draws of all chains. At most `most` numbers are kept: with more every k-th draw is used, which is said.
 class Predictor {
   public:
     static constexpr std::size_t most_numbers = std::size_t{1} << 25;  ///< 256 MiB
 
-    Predictor(Problem const& problem, std::size_t chains, std::size_t draws, std::uint64_t seed);
+    /// `draws`: of each chain; nothing where that is not known: then room grows with them, and when it is full every other draw goes.
+    Predictor(Problem const& problem, std::size_t chains, std::optional<std::size_t> draws, std::uint64_t seed,
+              std::size_t most = most_numbers);
 
     /// The draws of a chain count no more.
-    void leave_out(std::size_t chain) { filled_[chain] = 0; }
+    void leave_out(std::size_t chain) { kept_[chain].draws = 0; }
     /// One row per cell of the table and output, in the table's order. Adds to `notes` what a reader must know.
     /// `exact`: takes the place of the means and sds of the draws where the way to the table's unit is a straight line.
     std::vector<Prediction> summarize(std::vector<std::string>& notes, PredictiveMoments const* exact = nullptr) const;
@@ -48,14 +51,22 @@ class Predictor {
     /// With its place and what was observed.
     Prediction prediction_of(Target const& target) const;
 
+    /// Of a chain: every `stride`-th of its draws so far.
+    struct Kept {
+        std::vector<double> values;  ///< [draw][target]; of a binary output the probability of a 1
+        std::size_t draws = 0;
+        std::size_t stride = 1;
+    };
+    /// Where the numbers of a draw belong, by target; null if it is none of those that are kept.
+    double* room_for(std::size_t chain, std::size_t draw);
+
     Problem const& problem_;
     std::uint64_t seed_;
-    std::size_t chains_;
     std::vector<Target> targets_;
-    std::size_t draws_ = 0;  ///< kept per chain
-    std::size_t stride_ = 1;
-    std::vector<std::vector<double>> values_;  ///< per chain: [draw][target]; of a binary output the probability of a 1
-    std::vector<std::size_t> filled_;          ///< per chain: draws recorded
+    std::size_t most_;
+    std::size_t limit_ = 0;   ///< draws kept of a chain, at most
+    bool grows_;              ///< how many draws there will be is not known
+    std::vector<Kept> kept_;  ///< per chain
 };
 
 /// The means of all targets at one state.

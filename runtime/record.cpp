@@ -13,6 +13,24 @@ struct Index {
     std::size_t entry = 0;  ///< of a labelled dim: position; of the sequence dim: grid index; of time: step
 };
 
+bool holds(std::vector<std::vector<SlicePlan>> const& places, std::uint32_t number) {
+    return std::any_of(places.begin(), places.end(), [&](std::vector<SlicePlan> const& place) {
+        return std::any_of(place.begin(), place.end(), [&](SlicePlan const& slice) { return slice.variable == number; });
+    });
+}
+
+bool is_variable_interchanged(Plan const& plan, std::uint32_t variable) {
+    return std::any_of(plan.interchanges.begin(), plan.interchanges.end(),
+                       [&](InterchangePlan const& interchange) { return holds(interchange.places, variable); });
+}
+
+bool is_report_interchanged(Plan const& plan, std::uint32_t report) {
+    return std::any_of(plan.interchanges.begin(), plan.interchanges.end(), [&](InterchangePlan const& interchange) {
+        auto const& changed = interchange.changed_reports;
+        return holds(interchange.reports, report) || std::find(changed.begin(), changed.end(), report) != changed.end();
+    });
+}
+
 }  // namespace
 
 Recorder::Recorder(Problem const& problem, Inputs const& inputs) : problem_(problem) {
@@ -24,13 +42,14 @@ Recorder::Recorder(Problem const& problem, Inputs const& inputs) : problem_(prob
     for (std::uint32_t v = 0; v < plan.layout.variables.size(); ++v) {
         Variable const& variable = plan.layout.variables[v];
         if (variable.kind == VariableKind::Data || !variable.is_kept) continue;
+        std::size_t const first = columns_.size();
         add(variable.name, variable.dims, variable.extent, no_register, v, variable.first_step, !moved(v),
             !moved(v) && (!variable.is_local || variable.is_categorical));
+        for (std::size_t k = first; k < columns_.size(); ++k) columns_[k].is_interchanged = is_variable_interchanged(plan, v);
         if (!variable.is_categorical) continue;
         std::size_t choice = variable.dims.size();  // the last labelled dim
         while (plan.layout.dims[variable.dims[choice - 1]].role != DimLayout::Role::Labelled) --choice;
-        for (std::size_t k = 0; k < columns_.size(); ++k)
-            if (places_[k].variable == v) columns_[k].choice = choice;
+        for (std::size_t k = first; k < columns_.size(); ++k) columns_[k].choice = choice;
     }
     auto add_term = [&](TermPlan const& term) {
         Evaluated evaluated;
@@ -41,9 +60,12 @@ Recorder::Recorder(Problem const& problem, Inputs const& inputs) : problem_(prob
         terms_.push_back(std::move(evaluated));
         return static_cast<std::uint32_t>(terms_.size() - 1);
     };
-    for (ReportPlan const& report : plan.reports) {
+    for (std::uint32_t r = 0; r < plan.reports.size(); ++r) {
+        ReportPlan const& report = plan.reports[r];
+        std::size_t const first = columns_.size();
         std::uint32_t const term = add_term(report.term);
         add(report.name, report.dims, report.term.pass.domain, term, 0, report.first_step, report.is_identified, true);
+        for (std::size_t k = first; k < columns_.size(); ++k) columns_[k].is_interchanged = is_report_interchanged(plan, r);
     }
     for (std::size_t f = 0; f < plan.means.size(); ++f) {
         if (!plan.layout.factors[f].is_observation) continue;

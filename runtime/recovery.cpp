@@ -1,14 +1,25 @@
 #include "recovery.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "trouble.hpp"
 
 namespace bam {
+namespace {
+
+bool has_nan(State const& state) {
+    return std::any_of(state.values.begin(), state.values.end(), [](std::vector<double> const& values) {
+        return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+    });
+}
+
+}  // namespace
 
 Recovery::Recovery(Replica& replica) : replica_(replica), before_(replica.state()) {}
 
@@ -31,8 +42,9 @@ void Recovery::sweep_once(std::uint64_t index) {
         if (dynamic_cast<std::domain_error const*>(&failure) != nullptr) reason = "a scale cannot be drawn: " + reason;
         throw NumericalTrouble(reason, trouble != nullptr ? trouble->block : std::nullopt, true);
     }
-    // At a power below 1 a replica may be where the likelihood is 0: there it does not exchange, and comes back.
-    if (!std::isfinite(replica_.log_joint()) && replica_.factors().power() == 1)
+    // At a power below 1 a replica may be where the likelihood is 0, or overflows: there it does not exchange, and comes back. From a
+    // parameter that is no number it would not.
+    if (!std::isfinite(replica_.log_joint()) && (replica_.factors().power() == 1 || has_nan(replica_.state())))
         throw NumericalTrouble("the log joint is not finite", std::nullopt, true);
 }
 

@@ -5,28 +5,28 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
 
+#include "aligned_summary.hpp"
 #include "summary.hpp"
 #include "words.hpp"
 
 namespace bam {
 
-RunningCheck check_draws(Run const& run) {
+RunningCheck check_draws(Plan const& plan, Run const& run) {
     if (std::any_of(run.chains.begin(), run.chains.end(), [](Chain const& chain) { return chain.is_dropped; })) {
         Run rest;
         rest.columns = run.columns;
         for (Chain const& chain : run.chains)
             if (!chain.is_dropped) rest.chains.push_back(chain);
-        return check_draws(rest);
+        return check_draws(plan, rest);
     }
     RunningCheck check{common_draws(run), 0, std::numeric_limits<double>::infinity()};
-    for (SummaryRow const& row : summarize(run)) {
+    for (SummaryRow const& row : number_alike(summarize(run), plan, run).rows) {
         if (!row.is_judged()) continue;
-        auto const& [rhat, bulk, tail] = std::tie(row.quantity.rhat, row.quantity.ess_bulk, row.quantity.ess_tail);
+        double const rhat = row.quantity.rhat, ess = worst_ess(row.quantity);
         // A number that is none stays so: NaN compares with nothing.
         check.rhat = std::isnan(check.rhat) || std::isnan(rhat) ? std::nan("") : std::max(check.rhat, rhat);
-        check.ess = std::isnan(check.ess) || std::isnan(bulk) || std::isnan(tail) ? std::nan("") : std::min({check.ess, bulk, tail});
+        check.ess = std::isnan(check.ess) || std::isnan(ess) ? std::nan("") : std::min(check.ess, ess);
     }
     return check;
 }

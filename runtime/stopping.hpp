@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "draws.hpp"
+#include "plan.hpp"
 #include "thresholds.hpp"
 
 namespace bam {
@@ -15,8 +16,8 @@ struct RunningCheck {
     double rhat = 0;        ///< NaN where some has none: no condition holds then
     double ess = 0;         ///< the lower one of bulk and tail; NaN where some has none
 };
-/// Without chains that were dropped.
-RunningCheck check_draws(Run const& run);
+/// Without chains that were dropped. What can be numbered anew is looked at in aligned draws.
+RunningCheck check_draws(Plan const& plan, Run const& run);
 
 /// Conditions that do not hold, as they were given.
 std::vector<std::string> find_unmet(std::vector<Threshold> const& thresholds, RunningCheck const& check);

@@ -52,9 +52,7 @@ Condition condition_of(ChainDraws const& draws, QuantitySummary const& quantity)
     for (std::size_t chain = 0; chain < draws.chains; ++chain)
         if (draws.draws > 1 && is_same(draws.values.subspan(chain * draws.draws, draws.draws))) return Condition::Stuck;
     double const least = std::max(lowest_ess, ess_per_chain * static_cast<double>(draws.chains));
-    // Of what has few values, as choices, the tails may have none.
-    double const tail = std::isnan(quantity.ess_tail) ? quantity.ess_bulk : quantity.ess_tail;
-    bool const is_good = quantity.rhat <= highest_rhat && quantity.ess_bulk >= least && tail >= least;
+    bool const is_good = quantity.rhat <= highest_rhat && worst_ess(quantity) >= least;
     return is_good ? Condition::Good : Condition::Bad;  // a NaN is not good
 }
 

@@ -36,8 +36,10 @@ struct SummaryRow {
     bool is_nearly_certain = false;  ///< all draws but a few are the same, in a run with choices: not judged
     bool is_aligned = false;         ///< of draws that were moved along a symmetry (align.hpp), for display
 
+    /// Whether it has a meaning as it is: no symmetry moves it, and of what can be numbered anew it has the numbers of all others.
+    bool is_identified() const { return column.is_identified && (!column.is_interchanged || is_aligned); }
     /// Whether chains are asked to agree on it.
-    bool is_judged() const { return column.is_identified && condition != Condition::Fixed && !is_nearly_certain; }
+    bool is_judged() const { return is_identified() && condition != Condition::Fixed && !is_nearly_certain; }
 };
 
 /// A row per column, and at the end `log_joint` and `log_likelihood`. Of chains of different lengths the last draws are used, as many as
@@ -59,6 +61,7 @@ struct RunLength {
     std::size_t thin = 1;
     bool has_limit = false;  ///< of --until: it ended by its conditions, or at --max-draws
     bool is_met = false;     ///< by its conditions
+    std::size_t chains = 0;  ///< that were begun and not dropped; 0: those that there are
 };
 
 struct Worst {

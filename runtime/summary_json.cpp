@@ -32,7 +32,7 @@ Json to_json(SummaryRow const& row) {
             {"ess_tail", number(q.ess_tail)},
             {"mcse_mean", number(q.mcse_mean)},
             {"mcse_sd", number(q.mcse_sd)},
-            {"identified", row.column.is_identified},
+            {"identified", row.is_identified()},
             {"shown", row.column.is_shown},
             {"condition", word(row.condition)}};
 }

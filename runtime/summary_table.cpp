@@ -67,7 +67,7 @@ Line line_of(SummaryRow const& row) {
     QuantitySummary const& q = row.quantity;
     int const location = location_decimals(q.mcse_mean, q.sd);
     int const spread = two_digits(q.sd);
-    bool const is_judged = row.column.is_identified || row.condition == Condition::NotFinite || row.condition == Condition::Stuck;
+    bool const is_judged = row.is_identified() || row.condition == Condition::NotFinite || row.condition == Condition::Stuck;
     std::string const bad = row.condition == Condition::Good ? "" : word(row.condition);
     std::string const remark = row.is_aligned ? (bad.empty() ? "aligned" : "aligned, " + bad) : !is_judged ? "unidentified" : bad;
     return {label_name(row.column),

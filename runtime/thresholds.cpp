@@ -117,7 +117,8 @@ std::vector<Threshold> parse_warn(std::string const& text) {
                              {"slow", true, 2},
                              {"elpd", false, -500, false, -HUGE_VAL},
                              {"p_waic", true, 50},
-                             {"state_dimension", true, 3}});
+                             {"state_dimension", true, 3},
+                             {"swap_rate", false, 0.1}});
 }
 
 bool asks_for_scores(std::vector<Threshold> const& warnings) {

@@ -33,7 +33,7 @@ std::vector<Threshold> parse_thresholds(int code, std::string const& flag, std::
 
 /// Of `--until`: rhat below, ess above. BAM0556
 std::vector<Threshold> parse_until(std::string const& text);
-/// Of `--warn`: memory, slow, p_waic and state_dimension above, elpd below. BAM0557
+/// Of `--warn`: memory, slow, p_waic and state_dimension above, elpd and swap_rate below. BAM0557
 std::vector<Threshold> parse_warn(std::string const& text);
 /// Whether one of them is of what a chain predicts: elpd, p_waic, state_dimension.
 bool asks_for_scores(std::vector<Threshold> const& warnings);

@@ -88,14 +88,14 @@ void Judge::weigh(SummaryRow const& row) {
     if (row.condition == Condition::NotFinite) return verdict_.not_finite.push_back(name);
     if (row.condition == Condition::Fixed) return verdict_.fixed.push_back(name);
     if (row.condition == Condition::Stuck) return verdict_.stuck.push_back(name);
-    if (!row.column.is_identified) {
+    if (!row.is_identified()) {
         ++verdict_.unidentified;
         bool const is_worse = !std::isnan(q.rhat) && (!verdict_.unidentified_rhat || q.rhat > verdict_.unidentified_rhat->value);
         if (is_worse) verdict_.unidentified_rhat = {name, q.rhat};
         return;
     }
     ++verdict_.judged;
-    double const ess = std::min(q.ess_bulk, q.ess_tail);
+    double const ess = worst_ess(q);
     if (!std::isfinite(q.rhat) || !std::isfinite(ess)) has_rhat_and_ess_ = false;
     if (!(q.rhat <= highest_rhat)) ++verdict_.rhat_count;
     if (!(ess >= threshold_)) ++verdict_.ess_count;
@@ -122,9 +122,10 @@ void Judge::compare_chains() {
 
 void Judge::say_verdict() {
     Verdict const& v = verdict_;
+    std::string const chains = length_.chains > v.chains ? fmt::format(", by {} of {}", v.chains, counted(length_.chains, "chain")) : "";
     if (v.draws < fewest_draws && v.judged > 0)
-        return say(fmt::format("not judged: {} per chain {} too few.", counted(v.draws, "draw"), v.draws == 1 ? "is" : "are"));
-    std::string const head = v.is_converged ? "converged" : "not converged";
+        return say(fmt::format("not judged{}: {} per chain {} too few.", chains, counted(v.draws, "draw"), v.draws == 1 ? "is" : "are"));
+    std::string const head = (v.is_converged ? "converged" : "not converged") + chains;
     if (v.judged == 0) return say(fmt::format("{}. No identified quantity varies.", head));
     std::string const of = v.judged == 1 ? "1 identified quantity" : fmt::format("{} identified quantities", v.judged);
     std::string const rhat = v.rhat ? fmt::format("{:.3f} ({})", v.rhat->value, v.rhat->name) : "undefined";

@@ -53,14 +53,16 @@ TEST_CASE("allocations: none in a step of a ladder") {
     for (auto const& [model, table] : {Case{"attention", "small"}, {"binary", "small"}, {"two_gaps", "small"}, {"ar", "series"}}) {
         CAPTURE(model);
         auto const study = study_file(studies / (std::string(model) + ".bam"), text_of(studies / (std::string(table) + ".csv")));
-        Ladder ladder(study->problem, {4, 0.1, 1, 1, 1, {false, true, -0.6}});
-        ladder.start(false);
-        for (std::uint64_t i = 0; i < 5; ++i) ladder.step(i);
-        std::size_t const before = allocations;
-        allow_eigen(false);
-        for (std::uint64_t i = 5; i < 50; ++i) ladder.step(i);
-        allow_eigen(true);
-        CHECK(allocations == before);
+        for (std::size_t const threads : {1U, 2U}) {
+            Ladder ladder(study->problem, {4, 0.1, 1, 1, threads, {false, true, -0.6}, {}});
+            ladder.start(false);
+            for (std::uint64_t i = 0; i < 15; ++i) ladder.step(i);  // after ten of them threads have joined
+            std::size_t const before = allocations;
+            allow_eigen(false);
+            for (std::uint64_t i = 15; i < 60; ++i) ladder.step(i);
+            allow_eigen(true);
+            CHECK(allocations == before);
+        }
     }
 }
 

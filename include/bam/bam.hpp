@@ -141,8 +141,9 @@ struct FitOptions {
     /// It is looked at after fixed numbers of draws, so that threads and time change nothing.
     std::string until = {};
     std::size_t max_draws = 10000;  ///< of each chain, with `until`
-    std::size_t score_reports =
-        0;  ///< of Backend::Gibbs: how often at most a chain's Progress has scores; each draw then costs a pass more
+    /// Of Backend::Gibbs: how often about a chain's Progress has scores, 0 for never; with `until` that is when chains are looked at. Each
+    /// draw then costs a pass more.
+    std::size_t score_reports = 0;
 };
 
 /// The log evidence log p(y), of outputs in the units of the model, with Monte Carlo standard errors; by two estimates from the same draws,
@@ -160,6 +161,16 @@ struct ChainScores {
     double effective_parameters = 0;                                    ///< p_waic
     double state_dimension = std::numeric_limits<double>::quiet_NaN();  ///< of states that decays are drawn in; NaN without
     std::vector<double> elpd_by_step;  ///< of the cells of each step; one number where outputs are not over time
+    bool is_last = false;              ///< of all draws of the chain: there will be no more
+};
+
+/// How replicas of a chain exchanged in a phase that has ended, since their powers were last moved. Phase::Start: before the warmup.
+struct ExchangeRates {
+    Phase phase = Phase::Start;
+    std::vector<double> powers;      ///< of the likelihood, per rung: falling, the first 1
+    std::vector<double> swap_rates;  ///< between neighbours, [rungs - 1]: shares of exchanges that were taken
+    double barrier = 0;              ///< the sum of those that were not
+    std::size_t round_trips = 0;     ///< of a replica from power 1 to the lowest and back
 };
 
 /// Iterations count from 1 over warmup and sampling; chains from 1. Of Backend::Variational an iteration is a pass, and the chain is 1.
@@ -176,6 +187,7 @@ struct Progress {
     double rhat = std::numeric_limits<double>::quiet_NaN(), ess = std::numeric_limits<double>::quiet_NaN();
     std::optional<Incident> incident = std::nullopt;  ///< of `chain`, as it happens for the first time; there is no iteration then
     ChainScores const* scores = nullptr;              ///< of FitOptions::score_reports, while the call lasts
+    ExchangeRates const* rates = nullptr;  ///< of `chain`, after `iteration` (0: before the first), while the call lasts; no report of it
 };
 /// Called from the threads of the chains, one at a time.
 using ProgressCallback = std::function<void(Progress const&)>;
@@ -186,7 +198,7 @@ struct Quantity {
     std::string name;  ///< "sigma", "W_k[1,dose]"
     double mean = 0, median = 0, sd = 0, mad = 0, q5 = 0, q95 = 0;
     double rhat = 0, ess_bulk = 0, ess_tail = 0, mcse_mean = 0, mcse_sd = 0;
-    bool is_identified = true;                                               ///< false for weights that only priors tell from others
+    bool is_identified = true;  ///< false for weights that only priors tell from others, and for what chains may number differently
     double linear_response_mean = std::numeric_limits<double>::quiet_NaN();  ///< of FitOptions::linear_response, where there is one
     double linear_response_sd = std::numeric_limits<double>::quiet_NaN();    ///< likewise
     bool is_judged = true;  ///< by the verdict: identified, and not the same in all draws, or in all but a few
@@ -310,7 +322,8 @@ class Fit {
     double seconds() const;
     FitOptions const& options() const;
     /// The summary as a table; without `raw`, without means of outputs and weights that are not identified. These are shown where their
-    /// symmetries lead them to one representative (docs/math.md, 8b. What is shown of raw weights), which is said below the table.
+    /// symmetries lead them to one representative (docs/math.md, 8b. What is shown of raw weights), which is said below the table; so is
+    /// what nothing but its number tells from others, with and without `raw`.
     std::string table(bool raw = false) const;
     /// Whether to believe the draws, and what to do next.
     std::string verdict() const;

@@ -35,7 +35,7 @@ struct Bench {
     Run run;
 
     explicit Bench(Study& of) : study(of), plan(of.problem.plan), replica(of.problem, 1, 1, {}), recorder(of.problem, replica.inputs()) {
-        plan.interchanges = plan_interchanges(interchanges(study.model, study.symmetries), study.laid_out);
+        plan.interchanges = plan_interchanges(study.model, interchanges(study.model, study.symmetries), study.laid_out);
         run.columns = recorder.columns();
         run.chains.emplace_back();
     }
@@ -47,7 +47,7 @@ struct Bench {
         chain.log_joint.push_back(log_joint);
         chain.log_likelihood.push_back(0);
     }
-    Aligned align() const { return bam::align(plan.layout, plan.orbits, plan.interchanges, run); }
+    Aligned align() const { return bam::align(plan, run); }
     /// The state with the numbers of one aligned draw.
     State put_back(Aligned const& aligned, std::size_t draw, State state) const {
         for (std::size_t k = 0; k < aligned.of.size(); ++k) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "comparison.hpp"
 #include "density_parts.hpp"
 #include "log_densities.hpp"
 #include "record.hpp"
@@ -290,4 +291,30 @@ TEST_CASE("compare: log evidence and Bayes factor have their closed form in the 
     Comparison const mixed = compare({{"plain", plain}, {"wide", wide}}, table(true), {.refits = 0});
     CHECK(mixed.text.find("`plain` has no evidence") != std::string::npos);
     CHECK(code_of([&] { compare({{"plain", plain}, {"wide", wide}}, table(true), {.by_evidence = true}); }) == 567);
+}
+
+TEST_CASE("compare: what is no number comes last and best is never what has none") {
+    double const none = std::nan("");
+    Ranking ranking;
+    ranking.by_evidence = true;
+    for (double const value : {none, -3.0, none, -1.0, -2.0}) {
+        ScoredRun run;
+        run.name = std::to_string(value);
+        run.scores.points.resize(2);
+        for (auto& point : run.scores.points) point.expected.elpd = value;
+        // Both estimates are the same but for the last digits, and have no error, as where the likelihood is known.
+        run.evidence = LogEvidence{{10 * value, 0}, {10 * value + 1e-12, 0}};
+        ranking.runs.push_back(run);
+    }
+    rank(ranking);
+    std::vector<std::size_t> order;
+    for (ComparisonRow const& row : ranking.rows) order.push_back(row.run);
+    CHECK(order == std::vector<std::size_t>{3, 4, 1, 0, 2});
+    CHECK(ranking.rows.front().bayes_factor.value == 0);
+    CHECK(ranking.rows[1].bayes_factor.value == doctest::Approx(-10));
+    for (std::string const& note : ranking.notes) {
+        CAPTURE(note);
+        bool const is_of_number = note.find("do not agree") != std::string::npos && note.find("-1.0") != std::string::npos;
+        CHECK_FALSE(is_of_number);
+    }
 }

@@ -162,3 +162,10 @@ TEST_CASE("exchange: estimates that do not agree and rungs that do not exchange 
     CHECK(sentences.at(1).find("--rungs") != std::string::npos);
     CHECK(sentences.at(3).starts_with("The two do not agree"));
 }
+
+TEST_CASE("evidence: estimates without an error agree to rounding and what is no number does not") {
+    CHECK(do_agree({{-1234.5, 0}, {-1234.5 + 1e-8, 0}}));
+    CHECK_FALSE(do_agree({{-1234.5, 0}, {-1234.4, 0}}));
+    CHECK(do_agree({{-1234.5, 0.1}, {-1234.1, 0.1}}));
+    CHECK_FALSE(do_agree({{-1234.5, 0.1}, {std::nan(""), 0.1}}));
+}

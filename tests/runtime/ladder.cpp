@@ -204,7 +204,7 @@ TEST_CASE("ladder: the same bits for any number of threads") {
     auto const study = bam::test::study(regression, rows);
     std::vector<double> ends;
     for (std::size_t const threads : {1U, 3U}) {
-        Ladder ladder(study->problem, {4, 0.01, 3, 2, threads, {}});
+        Ladder ladder(study->problem, {4, 0.01, 3, 2, threads, {}, {}});  // threads join whatever a sweep takes
         ladder.start(true);
         for (std::uint64_t k = 0; k < 60; ++k) {
             if (k == 30) ladder.place(6);

@@ -97,19 +97,37 @@ TEST_CASE("loo: what no draw comes near has a finite elpd") {
     CHECK(std::isfinite(expected.elpd));
     CHECK(expected.elpd < -405000);
     CHECK(expected.k > 0.7);
-    CHECK(std::isnan(stacking_weights({{-1.0, std::nan("")}, {-1.0, -2.0}})[0]));
+    CHECK(std::isnan(stacking_weights({{-1.0, std::nan("")}, {-1.0, -2.0}}).weights[0]));
 }
 
 TEST_CASE("stacking: weights are those of the R package and one of equals gets no more than another") {
     auto const fixture = columns_of("stacking.csv");
-    auto const weights = stacking_weights({fixture[0], fixture[1]});
+    auto const weights = stacking_weights({fixture[0], fixture[1]}).weights;
     CHECK(weights[0] == doctest::Approx(fixture[2][0]).epsilon(1e-3));
     CHECK(weights[0] + weights[1] == doctest::Approx(1).epsilon(1e-9));
-    auto const equals = stacking_weights({fixture[0], fixture[0]});
+    auto const equals = stacking_weights({fixture[0], fixture[0]}).weights;
     CHECK(equals[0] == doctest::Approx(0.5));
     // One that is worse everywhere has no place in the mixture.
     std::vector<double> worse = fixture[0];
     for (double& value : worse) value -= 0.5;
-    CHECK(stacking_weights({fixture[0], worse})[1] < 1e-5);
-    CHECK(stacking_weights({fixture[0]}) == std::vector<double>{1});
+    CHECK(stacking_weights({fixture[0], worse}).weights[1] < 1e-5);
+    CHECK(stacking_weights({fixture[0]}).weights == std::vector<double>{1});
+}
+
+TEST_CASE("stacking: what no model gives a density counts for none and the gap is what is left") {
+    double const never = -HUGE_VAL;
+    Stacking const stacking = stacking_weights({{-1, never, -2}, {-2, never, -1}});
+    CHECK(stacking.weights[0] == doctest::Approx(0.5));
+    CHECK(stacking.gap <= stacking_gap);
+    CHECK(stacking_weights({{never}, {never}}).weights == std::vector<double>{0.5, 0.5});
+    // The gap bounds what other weights reach.
+    auto const fixture = columns_of("stacking.csv");
+    Stacking const best = stacking_weights({fixture[0], fixture[1]});
+    auto const mean_elpd = [&](double w) {
+        double sum = 0;
+        for (std::size_t i = 0; i < fixture[0].size(); ++i)
+            sum += std::log(w * std::exp(fixture[0][i]) + (1 - w) * std::exp(fixture[1][i]));
+        return sum / static_cast<double>(fixture[0].size());
+    };
+    for (int k = 0; k <= 100; ++k) CHECK(mean_elpd(k / 100.0) <= mean_elpd(best.weights[0]) + best.gap + 1e-12);
 }

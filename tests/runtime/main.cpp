@@ -316,6 +316,42 @@ TEST_CASE("main: a run that is interrupted before its first draw writes nothing"
     CHECK_FALSE(fs::exists(folder / "run"));
 }
 
+TEST_CASE("main: after one signal the other one ends the program at once") {
+    Folder const folder;
+    std::string const where = (folder / ".").string();
+    pid_t const child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        // An iteration that does not end: a stop is not seen, a signal that is left to the system is.
+        bool const is_there = ::chdir(where.c_str()) == 0 && ::freopen("/dev/null", "w", stderr) != nullptr;
+        ::signal(SIGINT, SIG_DFL);
+        if (is_there)
+            ::execl(BAM_PROGRAM, BAM_PROGRAM, "fit", "line.bam", "--data", "line.csv", "--chains", "1", "--sweeps", "1000000000",
+                    static_cast<char*>(nullptr));
+        ::_exit(127);
+    }
+    // Which signals have a handler, as the kernel has it.
+    auto const has_handlers = [&](bool are_wanted) {
+        for (int k = 0; k < 6000; ++k, ::usleep(10000)) {
+            std::ifstream status("/proc/" + std::to_string(child) + "/status");
+            unsigned long long caught = 0;
+            for (std::string line; std::getline(status, line);)
+                if (line.starts_with("SigCgt:")) caught = std::stoull(line.substr(7), nullptr, 16);
+            unsigned long long const both = (1ULL << (SIGINT - 1)) | (1ULL << (SIGTERM - 1));
+            if ((caught & both) == (are_wanted ? both : 0)) return true;
+        }
+        return false;
+    };
+    CHECK(has_handlers(true));
+    ::kill(child, SIGINT);
+    CHECK(has_handlers(false));
+    ::kill(child, SIGTERM);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == SIGTERM);
+}
+
 TEST_CASE("main: progress has the lines of CmdStan when asked for") {
     Folder const folder;
     std::string const fit = "fit line.bam --data line.csv --chains 1 --num-warmup 50 --num-samples 100";

@@ -40,3 +40,22 @@ TEST_CASE("memory: matrices that do not fit are refused, and which block they ar
     REQUIRE(excess->labels.size() == 1);
     CHECK(excess->labels.front().text.find(" together") != std::string::npos);
 }
+
+TEST_CASE("memory: what replicas see for the evidence counts and of --until the most there may be") {
+    auto const study = attention();
+    FitOptions options;
+    options.num_samples = 1000000;
+    options.thin = 1000;
+    options.exchange = ReplicaExchange::AllAlong;
+    CHECK_FALSE(find_excess(study->problem, options, 1 << 30));
+    options.evidence = true;  // 64 rungs of 4 chains: 2 GiB
+    auto const excess = find_excess(study->problem, options, 1 << 30);
+    REQUIRE(excess);
+    CHECK(excess->notes.front().find("evidence") != std::string::npos);
+    options.evidence = false;
+    options.until = "ess>400";
+    options.thin = 1;
+    auto const open = find_excess(study->problem, options, 1 << 30);
+    REQUIRE(open);
+    CHECK(open->notes.front().find("--max-draws") != std::string::npos);
+}

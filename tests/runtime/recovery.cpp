@@ -13,6 +13,7 @@
 #include "incidents.hpp"
 #include "injected.hpp"
 #include "mean_field.hpp"
+#include "record.hpp"
 #include "studies.hpp"
 #include "summary.hpp"
 #include "trouble.hpp"
@@ -368,4 +369,38 @@ TEST_CASE("recovery: incidents come back from JSON as they were") {
     CHECK(mark_of(incidents) == Mark::Degraded);
     for (Incident const& incident : incidents)
         CHECK(to_line(incident).find("thin") == std::string::npos);  // rstan would take it for a setting
+}
+
+TEST_CASE("recovery: trouble while a chain warms up anew has the sweep at which it had stood") {
+    auto const study = test::study(line_model, line_table);
+    Injected injected;
+    injected.add(Kind::Thrown, 1, 0, 18).times = tries_of_block;
+    std::uint64_t const of_other_warmup = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 50);
+    injected.add(Kind::NotFinite, 1, 0, of_other_warmup + 7).times = 1;
+    Run const met = run(*study, short_run(1));
+    REQUIRE(met.incidents.size() == 2);
+    CHECK(met.incidents[0].remedy == Remedy::Restart);
+    CHECK(met.incidents[1].remedy == Remedy::Rebuild);
+    for (Incident const& incident : met.incidents) CHECK(incident.sweep == 19);
+}
+
+TEST_CASE("recovery: no start is tried twice") {
+    auto const study = study_file(studies / "attention.bam", text_of(studies / "small.csv"));
+    ChainOptions options = short_run(1);
+    options.num_warmup = 0;
+    Injected injected;
+    // Both short runs fail, and then the first sweep of the chain: its second new start is its first draw.
+    std::uint64_t const of_starts = std::uint64_t{1} << 62;
+    for (std::uint64_t const sweep : {of_starts, of_starts + 50, std::uint64_t{0}})
+        injected.add(Kind::Thrown, 1, 0, sweep).times = tries_of_block;
+    Run const met = run(*study, options);
+    REQUIRE(!met.chains[0].log_joint.empty());
+    Replica other(study->problem, options.seed, 1, {});
+    Recorder recorder(study->problem, other.inputs());
+    std::vector<double> row(recorder.columns().size());
+    for (std::uint64_t const attempt : {std::uint64_t{1}, std::uint64_t{2}}) {
+        other.start(options.starts + attempt);
+        recorder.record(other.state(), row.data());
+        CHECK((row == head(met.chains[0], 1, row.size())) == (attempt == 2));
+    }
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <bam/bam.hpp>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -110,7 +111,7 @@ TEST_CASE("checkpoints: so many run at a time as there may and all are at rest w
         return ++looks == 2;
     });
     each_chain(chains, chains, [&](std::size_t c, std::stop_token const& failed) {
-        checkpoints.enter();
+        checkpoints.enter(failed);
         ++running;
         for (std::size_t i = 1; i <= 20; ++i) {
             most = std::max<int>(most, running);
@@ -135,7 +136,7 @@ TEST_CASE("checkpoints: a chain that fails or a stop lets the others go") {
     Run const run;
     CHECK_THROWS_AS(each_chain(3, 3,
                                [&](std::size_t c, std::stop_token const& failed) {
-                                   failing.enter();
+                                   failing.enter(failed);
                                    if (c == 1) {
                                        failing.leave();
                                        throw std::runtime_error("no");
@@ -171,4 +172,41 @@ TEST_CASE("thresholds: what they say and where they are wrong") {
     CHECK(refusal("").find("a condition is missing") != std::string::npos);
     CHECK(refusal("ess>4,").find("a condition is missing") != std::string::npos);
     CHECK(refusal("memory<3", false).find("`memory` goes with a >") != std::string::npos);
+}
+
+TEST_CASE("until: choices whose tails have no effective size let a run end") {
+    Program const program = Program::from_text(R"(dims { sequence seq; kind = 2 }
+data { y[seq] }
+param { z[seq, kind] ~ categorical([0.3, 0.7]); m[kind] ~ normal([0, 1.5], 0.2); sigma ~ half_normal(1) }
+observe { y ~ normal(m' * z, sigma) }
+table { seq = row; y = y }
+)");
+    Csv const cells{.text = "y\n0.1\n1.6\n0.7\n0.9\n-0.6\n1.9\n0.4\n1.2\n", .name = "t.csv"};
+    FitOptions options;
+    options.chains = 2;
+    options.num_warmup = 200;
+    options.until = "rhat<1.05,ess>200";
+    Fit const fit = program.fit(cells, options);
+    CHECK(fit.num_draws() < 10000);
+    CHECK(fit.verdict().find("holds.") != std::string::npos);
+    // There is such a choice: it is judged, and has a bulk only.
+    bool has_one = false;
+    for (Quantity const& quantity : fit.summary())
+        has_one = has_one || (quantity.is_judged && std::isnan(quantity.ess_tail) && quantity.ess_bulk > 200);
+    CHECK(has_one);
+}
+
+TEST_CASE("until: predictions are those of a run that was asked for as many draws") {
+    Fit const until = fit_until("rhat<1.5", 2, 100000);
+    FitOptions options;
+    options.chains = 3;
+    options.num_warmup = 50;
+    options.num_samples = until.num_draws();
+    Fit const asked = Program::from_text(line).fit(table(), options);
+    REQUIRE(until.predictions().size() == asked.predictions().size());
+    for (std::size_t k = 0; k < until.predictions().size(); ++k) {
+        CHECK(until.predictions()[k].mean == asked.predictions()[k].mean);
+        CHECK(until.predictions()[k].q5 == asked.predictions()[k].q5);
+    }
+    CHECK(until.notes() == asked.notes());
 }

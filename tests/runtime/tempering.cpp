@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "study.hpp"
 
 using namespace bam;
@@ -34,4 +36,24 @@ TEST_CASE("tempering: the lowest power leaves every spread a posterior") {
     all_along.exchange = ReplicaExchange::AllAlong;
     CHECK(refuse_tempering(two_outputs("flat()", "flat()", 200, 6)->problem, all_along)->code == 548);
     CHECK(!refuse_tempering(two_outputs("flat()", "flat()", 200, 100)->problem, all_along));
+}
+
+TEST_CASE("tempering: without a warmup exchanges before the first draw do not count") {
+    std::filesystem::path const studies = std::filesystem::path(BAM_TEST_DIR) / "studies";
+    auto const study = test::study_file(studies / "attention.bam", test::text_of(studies / "small.csv"));
+    ChainOptions options;
+    options.chains = 1;
+    options.num_warmup = 0;
+    options.num_samples = 1;
+    options.sweeps = 1;
+    options.rungs = 3;
+    options.exchange = ReplicaExchange::AllAlong;
+    std::size_t before = 0;
+    options.tell_rates = [&](std::size_t, std::size_t, ExchangeRates const& rates) {
+        if (rates.phase == Phase::Start) before = rates.round_trips;
+    };
+    Run const run = run_chains(study->problem, options, {}, {});
+    CHECK(before > 0);
+    REQUIRE(run.exchange);
+    CHECK(run.exchange->chains.front().round_trips == 0);
 }
