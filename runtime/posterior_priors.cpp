@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "fit.hpp"
+#include "posterior_losses.hpp"
 #include "posterior_moments.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
@@ -21,9 +22,8 @@
 namespace bam {
 namespace {
 
-constexpr double told_correlation = 0.1;     ///< inside a row, from which on the row has its covariance
-constexpr std::size_t most_entries = 2000;   ///< of a parameter over sequences or steps: each has a statement of its own
-constexpr std::size_t most_compared = 1000;  ///< entries whose correlations are looked at
+constexpr double told_correlation = 0.1;    ///< inside a row, from which on the row has its covariance
+constexpr std::size_t most_entries = 2000;  ///< of a parameter over sequences or steps: each has a statement of its own
 constexpr int digits = 6;
 constexpr int digits_of_covariances = 9;  ///< rounding must leave a matrix positive definite
 
@@ -39,7 +39,13 @@ std::string quoted(std::string const& label) { return "\"" + label + "\""; }
 class Writer {
   public:
     Writer(Program::Parts const& program, Layout const& layout, RunConfig const& config, Run const& run, bool has_rows)
-        : program_(program), layout_(layout), config_(config), run_(run), moments_(layout, run), has_rows_(has_rows) {}
+        : program_(program),
+          layout_(layout),
+          config_(config),
+          run_(run),
+          moments_(layout, run),
+          has_rows_(has_rows),
+          losses_(moments_, run) {}
 
     std::string run(std::string const& set, std::string const& verdict, Diagnostics& diagnostics) {
         for (std::uint32_t v = 0; v < layout_.variables.size(); ++v)
@@ -181,7 +187,7 @@ class Writer {
                 labels[d] = index_of(dims[d], rest % variable.shape[d]);
             Moments const& m = group.entries[c].moments;
             std::string const left = target(variable, group, labels);
-            note_entry(group.entries[c], spread == SpreadKind::Sd && !is_df);
+            losses_.note(group.entries[c]);
             double const relative =
                 m.mean / std::max(m.sd, 1e-6 * m.mean);  // a spread that hardly moved has a large shape, and no infinite one
             double const square = relative * relative;
@@ -194,7 +200,7 @@ class Writer {
             } else {
                 statement(fmt::format("{} ~ half_normal({})  # was {} with sd {}: only its size is kept", left,
                                       number(std::sqrt(m.mean * m.mean + m.sd * m.sd)), number(m.mean, 3), number(m.sd, 2)));
-                has_sd_ = true;
+                losses_.note_sd();
             }
         }
     }
@@ -256,7 +262,7 @@ class Writer {
                 labels[d] = index_of(dims[d], rest % variable.shape[d]);
             Moments const& m = group.entries[c].moments;
             std::string const interval = to_text(interval_of(variable, group, c));
-            note_entry(group.entries[c], false);
+            losses_.note(group.entries[c]);
             statement(fmt::format("{} ~ normal({}, {}){}{}", target(variable, group, labels), number(m.mean), number(floor_of_sd(m)),
                                   interval, interval.empty() ? "" : "  # the interval cuts it once more"));
         }
@@ -289,7 +295,7 @@ class Writer {
         bool const is_by_labels = std::any_of(dims.begin(), dims.end(), [&](std::uint16_t d) { return is_of_table(d); });
         if (is_by_labels && (!has_rows || is_of_table(dims.back()))) return write_entries(variable, group);
         if (!has_rows) {
-            for (Entry const& entry : group.entries) note_entry(entry, false);
+            for (Entry const& entry : group.entries) losses_.note(entry);
             statement(fmt::format("{} ~ normal({}, {})", target(variable, group),
                                   list(variable, [&](std::size_t c) { return group.entries[c].moments.mean; }),
                                   list(variable, [&](std::size_t c) { return floor_of_sd(group.entries[c].moments); })));
@@ -298,72 +304,14 @@ class Writer {
         for (std::size_t r = 0; r < covariances.size(); ++r) {
             std::vector<std::string> labels(dims.size()), means;
             if (dims.size() > 1) labels[0] = index_of(dims[0], r);
-            for (std::size_t k = 0; k < row; ++k) {
-                means.push_back(number(group.entries[r * row + k].moments.mean));
-                note_entry(group.entries[r * row + k], false, rows_ + 1);
-            }
-            ++rows_;
+            for (std::size_t k = 0; k < row; ++k) means.push_back(number(group.entries[r * row + k].moments.mean));
+            losses_.note_row(group.entries, r * row, row);
             statement(fmt::format("{} ~ normal([{}], cov = [{}])", target(variable, group, labels), fmt::join(means, ", "),
                                   fmt::join(covariances[r], ", ")));
         }
     }
 
-    // ---- what is lost ----
-
-    /// `row`: number of the row whose covariance is kept, 0: none.
-    void note_entry(Entry const& entry, bool is_sd, std::size_t row = 0) { written_.push_back({entry, is_sd, row}); }
-
-    struct Written {
-        Entry entry;
-        bool is_sd = false;
-        std::size_t row = 0;
-    };
-
-    std::string name_of(Written const& written) const { return label_name(run_.columns[written.entry.column]); }
-
-    std::string losses() const {
-        std::string text;
-        std::vector<Entry> entries;
-        std::size_t const count = std::min(most_compared, written_.size());
-        for (std::size_t k = 0; k < count; ++k) entries.push_back(written_[k].entry);
-        if (count > 1) {
-            Eigen::MatrixXd const correlations = moments_.correlation(entries, 0, count);
-            double largest = -1;
-            std::size_t first = 0, second = 0;
-            for (std::size_t i = 0; i < count; ++i) {
-                for (std::size_t j = 0; j < i; ++j) {
-                    bool const is_kept = written_[i].row > 0 && written_[i].row == written_[j].row;
-                    double const value = std::abs(correlations(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)));
-                    if (is_kept || !(value > largest)) continue;
-                    largest = value;
-                    first = j;
-                    second = i;
-                }
-            }
-            if (largest >= 0) {
-                double const signed_value = correlations(static_cast<Eigen::Index>(second), static_cast<Eigen::Index>(first));
-                text += fmt::format("# Correlations, {}. The largest is {:.2f}, of {} and {}{}.\n",
-                                    rows_ > 0 ? "but those inside the rows that have `cov`" : "between entries and between parameters",
-                                    signed_value, name_of(written_[first]), name_of(written_[second]),
-                                    written_.size() > count ? fmt::format(", among the first {} entries", count) : "");
-            }
-        }
-        auto const by = [&](auto of) {
-            return *std::max_element(written_.begin(), written_.end(), [&](Written const& a, Written const& b) { return of(a) < of(b); });
-        };
-        if (!written_.empty()) {
-            Written const skewed = by([](Written const& w) { return std::abs(w.entry.moments.skewness); });
-            Written const heavy = by([](Written const& w) { return w.entry.moments.excess_kurtosis; });
-            text += fmt::format("# Skewness, up to {:.2f} ({}), and tails: excess kurtosis up to {:.2f} ({}), where normal has 0.\n",
-                                skewed.entry.moments.skewness, name_of(skewed), heavy.entry.moments.excess_kurtosis, name_of(heavy));
-        }
-        if (has_sd_)
-            text +=
-                "# Of what is used as an sd, that it is not 0: half_normal has its peak there. In a model that says `var = v`, a variance "
-                "keeps\n"
-                "# its mean and its sd.\n";
-        return text;
-    }
+    // ---- what surrounds the statements ----
 
     void warn(Diagnostics& diagnostics) const {
         std::vector<std::string> names;
@@ -386,8 +334,6 @@ class Writer {
         diagnostics.push_back(std::move(d));
     }
 
-    // ---- the comment at the top ----
-
     std::string header(std::string const& set, std::string const& verdict) const {
         FitOptions const& options = config_.options;
         std::string text = fmt::format("# The posterior of {} and {} (backend {}, {} draws, seed {}) as priors, written by bam {}.\n",
@@ -402,7 +348,7 @@ class Writer {
             "# For other data than those: the same ones would count twice. What is over sequences or steps holds for those of the same\n"
             "# label and number; new ones have the prior of the model.\n#\n# Each statement has the mean and the sd of the draws. Lost "
             "are\n#\n";
-        text += losses();
+        text += losses_.text();
         if (is_variational())
             text +=
                 "#\n# The draws are of independent factors: where parameters depend on one another, these sds are smaller than those of "
@@ -418,10 +364,8 @@ class Writer {
     PosteriorMoments moments_;
     bool has_rows_;
     std::string body_;
-    std::vector<Written> written_;
+    PosteriorLosses losses_;
     std::vector<std::uint32_t> unidentified_;
-    std::size_t rows_ = 0;  ///< that have a covariance
-    bool has_sd_ = false;
 };
 
 }  // namespace
