@@ -65,6 +65,10 @@ std::string PosteriorLosses::text() const {
             "# Of what is used as an sd, that it is not 0: half_normal has its peak there. In a model that says `var = v`, a variance "
             "keeps\n"
             "# its mean and its sd.\n";
+    if (has_choice_)
+        text +=
+            "# Of choices, more than the share of the draws, of which each entry has half a one more: none that was not drawn is ruled "
+            "out.\n";
     return text;
 }
 

@@ -19,6 +19,9 @@ class PosteriorLosses {
     /// A half_normal in place of what has its mean away from 0.
     void note_sd() { has_sd_ = true; }
 
+    /// The weights of a choice.
+    void note_choice() { has_choice_ = true; }
+
     /// Lines of a comment.
     std::string text() const;
 
@@ -36,6 +39,7 @@ class PosteriorLosses {
     std::vector<Written> written_;
     std::size_t rows_ = 0;
     bool has_sd_ = false;
+    bool has_choice_ = false;
 };
 
 }  // namespace bam
