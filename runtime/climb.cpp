@@ -120,6 +120,7 @@ std::string to_json(Climb const& climb, std::string_view factors, std::string_vi
               {"chosen", climb.chosen + 1},
               {"elbo_trace", numbers(climb.trace)},
               {"linear_response_sd", numbers(climb.sds)},
+              {"held_choices", climb.held_choices},
               {"factors", Json::parse(factors)}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
@@ -138,6 +139,7 @@ std::optional<Climb> read_climb(std::string_view text, std::string_view run, std
         climb.sds = to_numbers(json.at("linear_response_sd"));
         climb.chosen = json.at("chosen").get<std::size_t>() - 1;
         climb.pareto_k = json.value("exact", false) ? -HUGE_VAL : to_number(json.at("pareto_k"));
+        climb.held_choices = json.value("held_choices", climb.held_choices);
         if (json.contains("rounding")) climb.rounding = to_number(json.at("rounding"));
         json.at("seconds").get_to(climb.seconds);
         json.at("draws").get_to(climb.draws);
@@ -166,7 +168,7 @@ Verdict judge(Climb const& climb) {
     verdict.sentences.push_back(fmt::format("{}. {}, ELBO {:.4f}: {}.", verdict.is_converged ? "converged" : "not converged",
                                             counted(climb.trace.size(), "pass"), elbo, reason));
     double const most = highest_k(climb.draws);
-    bool const is_close = climb.pareto_k <= most;
+    bool const is_close = climb.pareto_k <= most && climb.held_choices.empty();
     if (std::isnan(climb.pareto_k)) {
         verdict.sentences.emplace_back("Too few draws to tell how far the factors are from the posterior.");
     } else if (climb.pareto_k == -HUGE_VAL) {
@@ -174,11 +176,17 @@ Verdict judge(Climb const& climb) {
     } else if (is_close) {
         verdict.sentences.push_back(
             fmt::format("The factors are close to the posterior: pareto k {:.2f}, below {:.2f}.", climb.pareto_k, most));
-    } else {
+    } else if (climb.pareto_k > most) {
         verdict.sentences.push_back(fmt::format(
             "The factors are far from the posterior: pareto k {:.2f}, above {:.2f}. They hold blocks independent, so sds are off{}.",
             climb.pareto_k, most, climb.sds.empty() ? "" : "; LR_sd repairs them to first order"));
     }
+    if (!climb.held_choices.empty())
+        verdict.sentences.push_back(fmt::format(
+            "The probabilities of {} are not to be relied on: another parameter's prior hangs on {}, and independent factors hold a choice "
+            "where that has settled. Pareto k{} does not see it.",
+            first_few(climb.held_choices), climb.held_choices.size() == 1 ? "it" : "them",
+            std::isfinite(climb.pareto_k) ? fmt::format(", {:.2f},", climb.pareto_k) : ""));
     if (!verdict.is_converged && climb.ending == ClimbEnding::PassLimit)
         verdict.advice.push_back(fmt::format("more passes, `--max-passes {}`", 10 * climb.trace.size()));
     if (climb.ending == ClimbEnding::Rounding)
