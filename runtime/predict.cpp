@@ -11,6 +11,7 @@
 #include "output_unit.hpp"
 #include "polya_gamma.hpp"
 #include "random.hpp"
+#include "scale_family.hpp"
 #include "scales.hpp"
 #include "spread.hpp"
 #include "words.hpp"
@@ -34,6 +35,7 @@ Predictor::Predictor(Problem const& problem, std::size_t chains, std::size_t dra
     draws_ = (draws + stride_ - 1) / stride_;
     values_.assign(chains, std::vector<double>(targets_.size() * draws_));
     filled_.assign(chains, 0);
+    tails_.assign(chains, std::vector<double>(problem.plan.layout.factors.size(), std::numeric_limits<double>::infinity()));
 }
 
 double Predictor::observed(Target const& target) const {
@@ -69,6 +71,13 @@ void sort_by_row(std::vector<Prediction>& predictions) {
 
 }  // namespace
 
+double Predictor::tail_of(Target const& target) const {
+    double tail = std::numeric_limits<double>::infinity();
+    for (std::size_t c = 0; c < chains_; ++c)
+        if (filled_[c] > 0 && !target.is_drawn) tail = std::min(tail, tails_[c][target.factor]);
+    return tail;
+}
+
 void Predictor::set_moments(Prediction& prediction, Target const& target, PredictiveMoments const& exact) const {
     std::size_t const at = entry_of(problem_, target);
     if (is_binary(target)) return;
@@ -99,6 +108,7 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes, Pr
     for (std::size_t filled : filled_) total += filled;
     std::vector<Prediction> predictions;
     std::map<std::string, std::size_t> without_mean;  // by output
+    std::map<std::string, double> heavy_tails;
     std::vector<double> draws(total);
     for (std::size_t k = 0; k < targets_.size() && total > 0; ++k) {
         std::size_t n = 0;
@@ -126,6 +136,12 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes, Pr
         prediction.q50 = sorted_quantile(draws, 0.5);
         prediction.q95 = sorted_quantile(draws, 0.95);
         if (exact != nullptr) set_moments(prediction, targets_[k], *exact);
+        if (double const tail = tail_of(targets_[k]); tail <= 2) {
+            prediction.sd = std::numeric_limits<double>::quiet_NaN();
+            if (tail <= 1) prediction.mean = prediction.sd;
+            auto& least = heavy_tails.try_emplace(prediction.output, tail).first->second;
+            least = std::min(least, tail);
+        }
         predictions.push_back(std::move(prediction));
     }
     for (auto const& [output, count] : without_mean)
@@ -133,6 +149,12 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes, Pr
             fmt::format("{} of `{}` {} no finite mean in the unit of the table, and the cells of mean and sd are empty: the way "
                         "back from the model's unit takes some draws to infinity. The quantiles hold",
                         counted(count, "prediction"), output, count == 1 ? "has" : "have"));
+    for (auto const& [output, tail] : heavy_tails)
+        notes.push_back(fmt::format(
+            "predictions of `{}` have no {}, and those cells are empty: the tails of the noise are as those of a student_t of {:.3g} "
+            "degrees of freedom{}. The quantiles hold",
+            output, tail <= 1 ? "mean and no sd" : "sd", tail,
+            tail <= 1 ? ", which has no mean up to 1 and no sd up to 2" : ", which has no sd up to 2"));
     sort_by_row(predictions);
     if (stride_ > 1)
         notes.push_back(fmt::format("predictions use one draw in {}, to stay within {} MiB", stride_, most_numbers * sizeof(double) >> 20));
@@ -223,6 +245,20 @@ double CellMeans::of(Predictor::Target const& target) const {
     return target.is_drawn ? state_.values[v][entry] : means_[target.factor][entry];
 }
 
+double tail_of_noise(Problem const& problem, std::size_t factor, State const& state) {
+    Layout const& layout = problem.plan.layout;
+    double tail = std::numeric_limits<double>::infinity();
+    if (!layout.factors[factor].is_observation) return tail;
+    for (SpreadLayout const& spread : layout.factors[factor].spread) {
+        if (!spread.variable || !layout.variables[*spread.variable].is_local) continue;
+        auto const scale =
+            std::find_if(layout.scales.begin(), layout.scales.end(), [&](ScaleLayout const& s) { return s.variable == *spread.variable; });
+        for (std::size_t const component : spread.component)
+            tail = std::min(tail, tail_power(prior_of(*scale, component, state), spread.kind, 0));
+    }
+    return tail;
+}
+
 double new_precision(Problem const& problem, OutputCell const& cell, Factors const& factors, State const& state, Stream& stream) {
     Layout const& layout = problem.plan.layout;
     double precision = factors.precision(cell.factor, cell.component, cell.sequence, cell.step);
@@ -254,6 +290,8 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
         else if (!target.is_drawn)
             out[k] += stream.normal() / std::sqrt(new_precision(problem_, target, factors, means_.state(), stream));
     }
+    for (std::size_t f = 0; f < predictor_.tails_[chain_].size(); ++f)
+        predictor_.tails_[chain_][f] = std::min(predictor_.tails_[chain_][f], tail_of_noise(problem_, f, means_.state()));
     predictor_.filled_[chain_] = draw / predictor_.stride_ + 1;
 }
 

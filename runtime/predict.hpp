@@ -44,6 +44,8 @@ class Predictor {
     static void fill_binary(Prediction& prediction);
     /// A value of the target in the table's unit.
     double to_table(Target const& target, double value) const;
+    /// The least power of new noise of a target in any draw: tail_of_noise().
+    double tail_of(Target const& target) const;
     void set_moments(Prediction& prediction, Target const& target, PredictiveMoments const& exact) const;
     /// With its place and what was observed.
     Prediction prediction_of(Target const& target) const;
@@ -56,6 +58,7 @@ class Predictor {
     std::size_t stride_ = 1;
     std::vector<std::vector<double>> values_;  ///< per chain: [draw][target]; of a binary output the probability of a 1
     std::vector<std::size_t> filled_;          ///< per chain: draws recorded
+    std::vector<std::vector<double>> tails_;   ///< per chain and factor
 };
 
 /// The means of all targets at one state.
@@ -73,6 +76,9 @@ class CellMeans {
     std::vector<std::unique_ptr<PassRunner>> runners_;  ///< per factor; null where the target is a parameter
     std::vector<std::vector<double>> means_;            ///< per factor: [component][extent]; a mean that is 0 has no register and stays so
 };
+
+/// The powers below which noise of a statement has moments, infinite if there are all: of student_t its degrees of freedom.
+double tail_of_noise(Problem const& problem, std::size_t factor, State const& state);
 
 /// The precision of a new output of this cell: with local scales drawn anew, as those of the state are what the cell itself says of them,
 /// if it is observed.
