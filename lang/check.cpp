@@ -12,6 +12,7 @@ std::optional<Model> check(std::vector<tree::File> const& files, Sources const& 
     size_banks(workspace);
     bind_columns(workspace);
     collect_priors(workspace);
+    check_banks(workspace);
     collect_observations(workspace);
     define_all(workspace);
     settle_kinds(workspace);

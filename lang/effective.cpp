@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
-#include "utf8.hpp"
+#include "plain_label.hpp"
 
 namespace bam {
 namespace {
@@ -24,9 +23,8 @@ struct Slice {
 
 /// As an index names it.
 std::string written_label(Model const& model, std::string const& label) {
-    bool const is_number = !label.empty() && std::all_of(label.begin(), label.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     bool const is_dim = std::any_of(model.dims.begin(), model.dims.end(), [&](Dim const& dim) { return dim.name == label; });
-    return (is_name(label) && !is_dim) || is_number ? label : "\"" + label + "\"";
+    return is_plain_label(label) && !is_dim ? label : "\"" + label + "\"";
 }
 
 /// `t > 0`, `t = 3`, `t = 1..3`, `t <= 3`, `t`.

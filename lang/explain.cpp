@@ -6,6 +6,7 @@
 #include "notation.hpp"
 #include "passes.hpp"
 #include "print_model.hpp"
+#include "sliced.hpp"
 
 namespace bam {
 namespace {
@@ -303,6 +304,10 @@ class Explainer {
             }
             case ScaleFamily::HalfStudentT: {
                 double const df = prior.first;
+                if (df >= least_sliced_df)
+                    return fmt::format(
+                        "{0} | rest  ~  x^((1 - n)/2 - 1) exp(-S/x/2) (1 + x/({1} {2}^2))^(-({1} + 1)/2), by slices in log x", variance, df,
+                        prior.second);
                 std::string const times = df == 1 ? "" : fmt::format("{}/", df);
                 return fmt::format(
                     "{0} | rest, {1}  ~  inverse_gamma((n + {2})/2, {3}{1} + S/2),   {1} | {0}  ~  inverse_gamma({4}, 1/{5}^2 + {3}({0}))",

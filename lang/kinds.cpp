@@ -4,6 +4,7 @@
 //   BAM0132  a scale used in two ways
 //   BAM0133  a spread of another shape or sign
 //   BAM0162  a parameter that is categorical and something else
+//   BAM0165  a prior of a spread for some sequences or steps
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -103,6 +104,7 @@ class Kinds {
             if (use.spread != spread) return refuse_second_use(symbol, uses.front(), use);
         }
         for (PriorStatement const* prior : own) {
+            if (is_of_some_cells(*prior)) return refuse_cells(*prior);
             Distribution const& d = *prior->distribution;
             if (!uses.empty() && spread_of(d) != spread && !model_.symbols[symbol].learnt_from)
                 return refuse_use(symbol, *prior, uses.front());
@@ -116,6 +118,22 @@ class Kinds {
                                            {},
                                            {}});
         }
+    }
+
+    /// Whether it speaks of single sequences or steps.
+    bool is_of_some_cells(PriorStatement const& prior) const {
+        Region const& region = prior.region;
+        return region.first_step > model_.symbols[prior.symbol].first_step || region.last_step != SIZE_MAX ||
+               std::any_of(region.labels.begin(), region.labels.end(),
+                           [&](Region::Labels const& label) { return model_.dims[label.dim].role == Role::Sequence; });
+    }
+
+    void refuse_cells(PriorStatement const& prior) {
+        Diagnostic& d = workspace_.error(165, prior.statement->lhs.span,
+                                         fmt::format("`{}` is a spread, with one prior for all sequences and steps", name(prior.symbol)),
+                                         "this speaks of some of them");
+        if (!prior.is_own) d.notes.push_back(hint(name(prior.symbol)));
+        d.notes.emplace_back("a prior for each: a spread over a labelled dim, whose labels a column may give, as in `plot[row] in plots`");
     }
 
     /// Degrees of freedom: one positive number, whatever its family is a prior of elsewhere.

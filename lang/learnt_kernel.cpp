@@ -12,19 +12,6 @@
 namespace bam {
 namespace {
 
-/// The name, or with the first number from 2 that makes it free.
-std::string free_name(Workspace const& workspace, std::string const& wanted) {
-    Model const& model = workspace.model;
-    auto const is_taken = [&](std::string const& name) {
-        auto const has_it = [&](auto const& named) { return named.name == name; };
-        return workspace.find(name) != nullptr || std::any_of(model.symbols.begin(), model.symbols.end(), has_it) ||
-               std::any_of(model.dims.begin(), model.dims.end(), has_it);
-    };
-    std::string name = wanted;
-    for (int k = 2; is_taken(name); ++k) name = fmt::format("{}{}", wanted, k);
-    return name;
-}
-
 class LearntKernel {
   public:
     LearntKernel(Workspace& workspace, PriorStatement const& stated)
@@ -62,7 +49,7 @@ class LearntKernel {
     Term fixed(std::vector<DimId> const& dims, std::vector<std::size_t> shape, std::vector<double> values) {
         Symbol symbol;
         symbol.kind = SymbolKind::Fixed;
-        symbol.name = free_name(workspace_, model_.symbols[stated_.symbol].name + "_centres");
+        symbol.name = workspace_.free_name(model_.symbols[stated_.symbol].name + "_centres");
         symbol.span = stated_.distribution->span;
         symbol.dims = dims;
         symbol.literal = static_cast<std::uint32_t>(model_.literals.size());
@@ -74,7 +61,7 @@ class LearntKernel {
 
     /// The kernels as a dim, and the parameter that is 1 at one of them.
     void add_choice() {
-        std::string const name = free_name(workspace_, model_.symbols[stated_.symbol].name + "_kernel");
+        std::string const name = workspace_.free_name(model_.symbols[stated_.symbol].name + "_kernel");
         bool const is_ggd = kernels_.front().form == PositionKernel::Form::Ggd;
         Dim dim;
         dim.name = name;
@@ -109,7 +96,7 @@ class LearntKernel {
         if (std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); })) return;
         Symbol symbol;
         symbol.kind = SymbolKind::Definition;
-        symbol.name = free_name(workspace_, model_.symbols[stated_.symbol].name + suffix);
+        symbol.name = workspace_.free_name(model_.symbols[stated_.symbol].name + suffix);
         symbol.span = stated_.distribution->span;
         symbol.is_report = true;
         symbol.term = model_.terms.contract({literal({dim_}, {kernels_.size()}, std::move(values)), choice()}, {axis()});

@@ -2,11 +2,13 @@
 // Codes of this file:
 //   BAM0148  arguments of a function that gives a list
 //   BAM0149  a list that such a function cannot give over its dim
+//   BAM0164  weights of a bank whose decays are of another kernel
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "decay_bank.hpp"
 #include "workspace.hpp"
@@ -115,6 +117,15 @@ class Request {
 
     /// Of a prior.
     Expr const* sd() const { return given_[2]; }
+    /// What was said of the kernel and of how well a bank holds it: `scale = 4, shape = 0.5`.
+    std::string kernel_text() const {
+        std::vector<Argument> const known = arguments_of(function_);
+        std::string text;
+        for (std::size_t i = 0; i < known.size(); ++i)
+            if (given_[i] && !known[i].is_spread)
+                text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", known[i].name, workspace_.text(given_[i]->span));
+        return text;
+    }
 
   private:
     bool read() {
@@ -290,6 +301,74 @@ std::optional<std::vector<double>> list_of_function(Workspace& workspace, Expr c
     for (std::size_t head = 1; head <= *dim.size; ++head)
         decays.push_back(std::exp(-std::exp2(-8 * static_cast<double>(head) / static_cast<double>(*dim.size))));
     return decays;
+}
+
+namespace {
+
+/// A call that gives the decays of a bank, or is for their weights.
+struct BankCall {
+    Expr const* call = nullptr;
+    ListFunction const* function = nullptr;
+    DimId dim = 0;
+    std::vector<double> decays;
+};
+
+/// Those of values and of means: as a spread, a list is only a size.
+std::vector<BankCall> bank_calls(Workspace& workspace) {
+    std::vector<BankCall> calls;
+    bool const was_trial = std::exchange(workspace.is_trial, true);  // what is wrong is said when the statement is read
+    for (PriorStatement const& prior : workspace.priors) {
+        std::vector<DimId> const dims = workspace.labelled_dims(prior.symbol);
+        bool const has_mean = prior.distribution && !prior.distribution->kernels;
+        Expr const* const value = has_mean ? prior.distribution->mean : &prior.statement->rhs;
+        if (!prior.is_chosen || dims.empty() || !value) continue;
+        each_list_function(*value, [&](Expr const& call, ListFunction const& function) {
+            if (!function.kernel) return;
+            auto const request = Request(workspace, call, function).run();
+            auto const bank = request ? bank_of(workspace, call, *request, dims.back()) : std::nullopt;
+            if (bank) calls.push_back({&call, &function, dims.back(), bank->decays});
+        });
+    }
+    workspace.is_trial = was_trial;
+    return calls;
+}
+
+/// The call for weights with the arguments of that for decays.
+std::string matching(Workspace& workspace, BankCall const& weights, BankCall const& decays) {
+    Request given(workspace, *weights.call, *weights.function);
+    Request wanted(workspace, *decays.call, *decays.function);
+    if (!given.sort() || !wanted.sort()) return "";
+    bool const is_ggd = *decays.function->kernel == PositionKernel::Form::Ggd;
+    if (weights.function->gives == Gives::Weights) return fmt::format("{}_weights({})", is_ggd ? "ggd" : "power", wanted.kernel_text());
+    return fmt::format("{}_position({}, sd = {})", is_ggd ? "ggd" : "power", wanted.kernel_text(), workspace.text(given.sd()->span));
+}
+
+}  // namespace
+
+void check_banks(Workspace& workspace) {
+    std::vector<BankCall> const calls = bank_calls(workspace);
+    for (BankCall const& weights : calls) {
+        if (weights.function->gives == Gives::Decays) continue;
+        BankCall const* other = nullptr;
+        bool has_own = false;
+        for (BankCall const& decays : calls) {
+            if (decays.function->gives != Gives::Decays || decays.dim != weights.dim) continue;
+            has_own = has_own || decays.decays == weights.decays;
+            other = &decays;
+        }
+        if (has_own || !other) continue;
+        Diagnostic& d =
+            workspace.error(164, weights.call->span,
+                            fmt::format("these weights are not those of the decays of `{}`", workspace.model.dims[weights.dim].name),
+                            "of other kernels, lags or tolerance");
+        d.labels.push_back({other->call->span, "the decays"});
+        auto const kernels = Request(workspace, *other->call, *other->function).run();
+        bool const is_of_one = weights.function->gives == Gives::Weights && kernels && kernels->kernels.size() > 1;
+        d.notes.push_back(is_of_one
+                              ? std::string("those of several kernels have weights for each: `~ ggd_position(...)` chooses among them")
+                              : hint(matching(workspace, weights, *other)));
+        d.notes.emplace_back("or have decays of these kernels in the same set of priors");
+    }
 }
 
 void size_banks(Workspace& workspace) {

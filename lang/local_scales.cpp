@@ -15,7 +15,7 @@ SpreadPart LocalScales::of(PriorStatement const& stated) {
         Symbol const target = model_.symbols[stated.symbol];
         Symbol scale;
         scale.kind = SymbolKind::Scale;
-        scale.name = free_name(target.name + "_local");
+        scale.name = workspace_.free_name(target.name + "_local");
         scale.span = stated.distribution->span;
         scale.dims = target.dims;
         scale.first_step = target.first_step;
@@ -44,17 +44,6 @@ void LocalScales::set_df(ScalePrior& prior, tree::Expr const& df) {
         workspace_.error(122, df.span, "an argument of student_t must be greater than 0");
     else
         prior.first = prior.second = values.front() / 2;
-}
-
-/// The name, or with the first number from 2 that makes it free.
-std::string LocalScales::free_name(std::string const& wanted) const {
-    auto const is_taken = [&](std::string const& name) {
-        return workspace_.find(name) != nullptr ||
-               std::any_of(model_.symbols.begin(), model_.symbols.end(), [&](Symbol const& symbol) { return symbol.name == name; });
-    };
-    std::string name = wanted;
-    for (int k = 2; is_taken(name); ++k) name = fmt::format("{}{}", wanted, k);
-    return name;
 }
 
 /// What is normal about the mean is (y - 1/2) / w, w the cell's local scale, which is its precision (math.md, 7b).

@@ -17,7 +17,6 @@ class LocalScales {
 
   private:
     void set_df(ScalePrior& prior, tree::Expr const& df);
-    std::string free_name(std::string const& wanted) const;
 
     Workspace& workspace_;
     Model& model_;

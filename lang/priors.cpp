@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "absent_labels.hpp"
 #include "nearest.hpp"
 #include "workspace.hpp"
 
@@ -33,68 +35,6 @@ bool covers(Region const& outer, Region const& inner) {
     });
 }
 
-/// The entries of a list, nested or not, as they are written, and how long it is at each depth.
-void flatten(Workspace const& workspace, Expr const& list, std::size_t depth, StatedPrior::Argument& argument) {
-    if (list.kind != ExprKind::List) {
-        argument.entries.push_back(workspace.text(list.span));
-        return;
-    }
-    if (argument.shape.size() <= depth) argument.shape.push_back(list.args.size());
-    for (Expr const& entry : list.args) flatten(workspace, entry, depth + 1, argument);
-}
-
-std::string on_one_line(std::string const& text) {
-    std::string line;
-    for (char const c : text) {
-        bool const is_blank = c == ' ' || c == '\n' || c == '\r' || c == '\t';
-        if (!is_blank || (!line.empty() && line.back() != ' ')) line += is_blank ? ' ' : c;
-    }
-    return line;
-}
-
-StatedPrior as_written(Workspace const& workspace, PriorStatement const& prior) {
-    Expr const& rhs = prior.statement->rhs;
-    StatedPrior stated;
-    stated.symbol = prior.symbol;
-    stated.region = prior.region;
-    stated.target = on_one_line(workspace.code(prior.statement->lhs.span));
-    stated.text = (prior.statement->kind == StatementKind::Sample ? "~ " : "fixed ") + on_one_line(workspace.code(rhs.span));
-    if (prior.statement->ends) stated.interval = " " + on_one_line(workspace.code(prior.statement->ends->span));
-    stated.text += stated.interval;
-    stated.set = prior.set;
-    stated.is_chosen = prior.is_chosen;
-    stated.span = prior.statement->span;
-    stated.rhs_span = rhs.span;
-    bool const is_call = prior.statement->kind == StatementKind::Sample && rhs.kind == ExprKind::Call;
-    if (is_call) stated.family = rhs.text;
-    std::vector<DimId> rest;  // over which a list has its entries
-    for (DimId const dim : workspace.labelled_dims(prior.symbol)) {
-        auto const& labels = prior.region.labels;
-        if (std::none_of(labels.begin(), labels.end(), [&](Region::Labels const& label) { return label.dim == dim; })) rest.push_back(dim);
-    }
-    auto const add = [&](Expr const& arg) {
-        bool const is_named = arg.kind == ExprKind::Assign;
-        Expr const& value = is_named ? arg.args[0] : arg;
-        StatedPrior::Argument argument;
-        // Of a covariance, of weights and of what a kernel may be, a list is one thing.
-        bool const is_whole = (is_named && arg.text == "cov") || stated.family == "categorical" || stated.family == "ggd_position" ||
-                              stated.family == "power_position";
-        if (value.kind == ExprKind::List && !is_whole) {
-            if (is_named) argument.text = arg.text + " = ";
-            argument.dims = rest;
-            flatten(workspace, value, 0, argument);
-        } else {
-            argument.text = on_one_line(workspace.code(arg.span));
-        }
-        stated.arguments.push_back(std::move(argument));
-    };
-    if (is_call)
-        for (Expr const& arg : rhs.args) add(arg);
-    else
-        add(rhs);
-    return stated;
-}
-
 class Priors {
   public:
     explicit Priors(Workspace& workspace) : workspace_(workspace), model_(workspace.model) {}
@@ -113,14 +53,15 @@ class Priors {
             }
         }
         for (std::string const& name : workspace_.choices.priors) choose(name);
+        for (std::string const& name : chosen_) add_section(*sets_.at(name), true);
         for (auto const& [name, section] : sets_) {
             check_extends(*section);
-            if (!std::binary_search(chosen_.begin(), chosen_.end(), name)) add_section(*section, false);
+            if (!is_chosen(name)) add_section(*section, false);
         }
         for (PriorStatement const& prior : workspace_.priors) model_.stated.push_back(as_written(workspace_, prior));
         for (auto const& [name, section] : sets_)
-            model_.prior_sets.push_back(
-                {name, section->extends, std::binary_search(chosen_.begin(), chosen_.end(), name), section->name_span});
+            model_.prior_sets.push_back({name, section->extends, is_chosen(name), section->name_span});
+        drop_absent();
         drop_covered();
         for (auto const& [symbol, statements] : workspace_.param_statements) settle(symbol, *statements.front());
     }
@@ -146,16 +87,22 @@ class Priors {
             workspace_.diagnostics.push_back(std::move(d));
             return;
         }
-        apply(name);
+        std::vector<std::string> path;
+        add_base(name, path);
+        chosen_.erase(std::remove(chosen_.begin(), chosen_.end(), name), chosen_.end());  // what is named again moves to the end
+        chosen_.push_back(name);
     }
 
-    /// The base of a set comes before it, each set once.
-    void apply(std::string const& name) {
-        auto const it = sets_.find(name);
-        if (it == sets_.end() || std::binary_search(chosen_.begin(), chosen_.end(), name)) return;
-        chosen_.insert(std::upper_bound(chosen_.begin(), chosen_.end(), name), name);
-        if (!it->second->extends.empty()) apply(it->second->extends);
-        add_section(*it->second, true);
+    bool is_chosen(std::string const& name) const { return std::find(chosen_.begin(), chosen_.end(), name) != chosen_.end(); }
+
+    /// The base of a set comes before it, unless it is there already. `path`: the sets that led here, which may be a circle.
+    void add_base(std::string const& name, std::vector<std::string>& path) {
+        std::string const& base = sets_.at(name)->extends;
+        path.push_back(name);
+        bool const is_circle = std::find(path.begin(), path.end(), base) != path.end();
+        if (!sets_.contains(base) || is_chosen(base) || is_circle) return;
+        add_base(base, path);
+        chosen_.push_back(base);
     }
 
     void check_extends(Section const& section) {
@@ -221,7 +168,7 @@ class Priors {
     }
 
     void add(Statement const& s, SymbolId symbol, bool is_own, bool is_chosen, std::string const& set) {
-        auto const regions = read_regions(workspace_, s.lhs, symbol);
+        auto const regions = read_regions(workspace_, s.lhs, symbol, !set.empty());
         std::optional<Distribution> distribution;
         if (s.kind == StatementKind::Sample) distribution = read_distribution(workspace_, s);
         if (distribution && distribution->is_binary()) {
@@ -235,20 +182,41 @@ class Priors {
         }
         for (Region region : *regions) {
             region.first_step = std::max(region.first_step, model_.symbols[symbol].first_step);
-            workspace_.priors.push_back({&s, symbol, std::move(region), distribution, is_own, is_chosen, set});
+            auto absent = find_absent(region);
+            workspace_.priors.push_back({&s, symbol, std::move(region), distribution, is_own, is_chosen, set, std::move(absent)});
         }
+    }
+
+    /// A label that a dim of the table should have, and has not.
+    std::optional<Region::Labels> find_absent(Region const& region) const {
+        for (Region::Labels const& label : region.labels) {
+            Dim const& dim = model_.dims[label.dim];
+            bool const is_known = dim.is_of_table && dim.size;
+            if (is_known && std::find(dim.labels.begin(), dim.labels.end(), label.label) == dim.labels.end()) return label;
+        }
+        return std::nullopt;
     }
 
     // ---- which statements hold ----
 
+    /// Whether both name labels of the same dims, or none does. What names more of them says an exception to what names fewer.
+    static bool are_as_special(Region const& a, Region const& b) {
+        auto const names = [](Region const& region, DimId dim) {
+            return std::any_of(region.labels.begin(), region.labels.end(), [&](Region::Labels const& label) { return label.dim == dim; });
+        };
+        return a.labels.size() == b.labels.size() &&
+               std::all_of(a.labels.begin(), a.labels.end(), [&](Region::Labels const& label) { return names(b, label.dim); });
+    }
+
     void refuse_overlaps() {
         auto const& priors = workspace_.priors;
+        std::set<std::pair<Statement const*, Statement const*>> said;  // a range of labels is several
         for (std::size_t i = 0; i < priors.size(); ++i) {
             for (std::size_t j = 0; j < i; ++j) {
                 PriorStatement const& a = priors[j];
                 PriorStatement const& b = priors[i];
-                if (a.symbol != b.symbol || a.statement == b.statement || !a.region.labels.empty() || !b.region.labels.empty()) continue;
-                if (!overlap(a.region, b.region)) continue;
+                if (a.symbol != b.symbol || a.statement == b.statement || !are_as_special(a.region, b.region)) continue;
+                if (!overlap(a.region, b.region) || !said.emplace(a.statement, b.statement).second) continue;
                 Symbol const& symbol = model_.symbols[a.symbol];
                 Diagnostic& d = workspace_.error(124, b.statement->lhs.span, fmt::format("two priors for `{}`", symbol.name), "the second");
                 d.labels.push_back({a.statement->lhs.span, "the first speaks of the same entries"});
@@ -256,6 +224,17 @@ class Priors {
                 if (model_.is_over(a.symbol, model_.time)) d.notes.push_back("or give each a range of its own: `[t = 0]` and `[t > 0]`");
             }
         }
+    }
+
+    /// Statements of sets about labels that the table does not have. Those of the model itself were refused.
+    void drop_absent() {
+        auto& priors = workspace_.priors;
+        AbsentLabels absent;
+        for (PriorStatement const& prior : priors)
+            if (prior.absent && prior.is_chosen) absent.add(model_.dims[prior.absent->dim].name, prior.absent->label, prior.absent->span);
+        absent.report(workspace_.diagnostics);
+        priors.erase(std::remove_if(priors.begin(), priors.end(), [](PriorStatement const& prior) { return prior.absent.has_value(); }),
+                     priors.end());
     }
 
     void drop_covered() {
@@ -404,7 +383,7 @@ class Priors {
     Workspace& workspace_;
     Model& model_;
     std::map<std::string, Section const*> sets_;
-    std::vector<std::string> chosen_;  ///< sorted
+    std::vector<std::string> chosen_;  ///< in the order in which they apply
     std::vector<SymbolId> refused_;    ///< parameters of whose statements one was not understood
 };
 

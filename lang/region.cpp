@@ -24,11 +24,21 @@ bool is_comparison(ExprKind kind) {
            kind == ExprKind::Equal || kind == ExprKind::NotEqual;
 }
 
+/// A whole number from 0, that is small enough to be one of steps or entries.
+bool is_count(Expr const& expr) {
+    return expr.kind == ExprKind::Number && expr.value >= 0 && expr.value == std::floor(expr.value) && expr.value <= largest_step;
+}
+
 /// Reads the indices of one left-hand side.
 class Regions {
   public:
-    Regions(Workspace& workspace, Expr const& target, SymbolId symbol)
-        : workspace_(workspace), model_(workspace.model), target_(target), symbol_(symbol), dims_(model_.symbols[symbol].dims) {}
+    Regions(Workspace& workspace, Expr const& target, SymbolId symbol, bool labels_may_be_absent)
+        : workspace_(workspace),
+          model_(workspace.model),
+          target_(target),
+          symbol_(symbol),
+          labels_may_be_absent_(labels_may_be_absent),
+          dims_(model_.symbols[symbol].dims) {}
 
     std::optional<std::vector<Region>> run() {
         std::vector<Expr const*> slots(dims_.size(), nullptr);
@@ -146,23 +156,37 @@ class Regions {
         auto const first = label_of(dim, range.args[0]);
         auto const last = label_of(dim, range.args[1]);
         if (!first || !last) return false;
-        std::vector<std::string> all = d.labels;
         if (d.is_of_table && !d.size) {  // what lies between is known once there is a table
             labels.push_back({dim, *first, range.span});
             labels.push_back({dim, *last, range.span});
             return true;
         }
-        if (all.empty()) {
-            bool const are_numbers = range.args[0].kind == ExprKind::Number && range.args[1].kind == ExprKind::Number;
-            double const end = are_numbers ? range.args[1].value : 0;
-            if (!are_numbers || end > static_cast<double>(most_regions))
-                return refuse(range, fmt::format("the labels of `{}` are not known", d.name));
-            for (std::size_t i = 1; i <= static_cast<std::size_t>(end); ++i) all.push_back(std::to_string(i));
+        if (d.labels.empty())
+            return count_range(d, range, [&](std::string label) { labels.push_back({dim, std::move(label), range.span}); });
+        auto const begin = std::find(d.labels.begin(), d.labels.end(), *first);
+        auto const end = std::find(d.labels.begin(), d.labels.end(), *last);
+        if (begin == d.labels.end() || end == d.labels.end()) {  // of a prior set: nothing is between what is not there
+            labels.push_back({dim, begin == d.labels.end() ? *first : *last, range.span});
+            return true;
         }
-        auto const begin = std::find(all.begin(), all.end(), *first);
-        auto const end = std::find(all.begin(), all.end(), *last);
         if (begin > end) return refuse(range, fmt::format("`{}` comes after `{}`", *first, *last));
         for (auto it = begin; it != end + 1; ++it) labels.push_back({dim, *it, range.span});
+        return true;
+    }
+
+    /// Entries without labels are numbered. Sequences have labels, of which only whole numbers say what lies between.
+    template <typename Add>
+    bool count_range(Dim const& dim, Expr const& range, Add add) {
+        for (Expr const& end : range.args) {
+            if (end.kind != ExprKind::Number) return refuse(range, fmt::format("the labels of `{}` are not known", dim.name));
+            if (!is_count(end))
+                return refuse(end, fmt::format("`{}` is no whole number", workspace_.text(end.span)), "a range counts from 0 up to 1e9");
+        }
+        auto const first = static_cast<std::size_t>(range.args[0].value);
+        auto const last = static_cast<std::size_t>(range.args[1].value);
+        if (first > last) return refuse(range, fmt::format("`{}` comes after `{}`", first, last));
+        if (last - first >= most_regions) return refuse(range, "this speaks of too many entries one by one");
+        for (std::size_t i = first; i <= last; ++i) add(std::to_string(i));
         return true;
     }
 
@@ -171,14 +195,17 @@ class Regions {
         Dim const& d = model_.dims[dim];
         bool const is_word = value.kind == ExprKind::Name || value.kind == ExprKind::Text;
         if (!is_word && value.kind != ExprKind::Number) {
-            refuse(value, fmt::format("this is not a label of `{}`", d.name));
+            Diagnostic& error = workspace_.error(106, value.span, fmt::format("this is not a label of `{}`", d.name));
+            if (value.kind == ExprKind::Negate) error.notes.push_back(hint("\"" + workspace_.text(value.span) + "\""));
+            error.notes.push_back("a label that is no name or number stands in quotes");
             return std::nullopt;
         }
         std::string label = is_word ? value.text : workspace_.text(value.span);
         if (d.role == Role::Sequence) return label;
         if (d.is_of_table && !d.size) return label;  // which there are is known once there is a table
         if (!d.labels.empty()) {
-            if (std::find(d.labels.begin(), d.labels.end(), label) != d.labels.end()) return label;
+            bool const is_there = std::find(d.labels.begin(), d.labels.end(), label) != d.labels.end();
+            if (is_there || (labels_may_be_absent_ && d.is_of_table)) return label;
             Diagnostic& error = workspace_.error(107, value.span, fmt::format("`{}` has no label `{}`", d.name, label));
             if (auto const near = nearest(label, d.labels)) error.notes.push_back(hint(*near));
             error.notes.push_back(fmt::format("its labels are {}", enumerate(d.labels)));
@@ -198,13 +225,12 @@ class Regions {
     Model const& model_;
     Expr const& target_;
     SymbolId symbol_;
+    bool labels_may_be_absent_;
     std::vector<DimId> dims_;
 };
 
 std::optional<std::size_t> step_of(Workspace& workspace, Expr const& expr) {
-    if (expr.kind == ExprKind::Number && expr.value >= 0 && expr.value == std::floor(expr.value) && expr.value <= largest_step) {
-        return static_cast<std::size_t>(expr.value);
-    }
+    if (is_count(expr)) return static_cast<std::size_t>(expr.value);
     workspace.error(106, expr.span, "a step is a whole number from 0", "steps of a sequence count from 0");
     return std::nullopt;
 }
@@ -218,8 +244,8 @@ bool overlap(Region const& a, Region const& b) {
     });
 }
 
-std::optional<std::vector<Region>> read_regions(Workspace& workspace, Expr const& target, SymbolId symbol) {
-    return Regions(workspace, target, symbol).run();
+std::optional<std::vector<Region>> read_regions(Workspace& workspace, Expr const& target, SymbolId symbol, bool labels_may_be_absent) {
+    return Regions(workspace, target, symbol, labels_may_be_absent).run();
 }
 
 std::optional<Region> read_steps(Workspace& workspace, Expr const& index) {

@@ -132,8 +132,7 @@ class Suspicions {
         auto const means = numbers(model_, factor.mean);
         auto const sds = known_sds(model_, factor);
         if (means.empty() || sds.empty()) return;
-        auto const [low, high] = factor.interval;
-        if (low >= -1 && high <= 1) return;  // no decay is above 1
+        if (factor.interval.is_bounded()) return;  // what is left of the normal has other moments: BAM0330 takes those
         double worst = 0, mean = 0, sd = 0;
         for (std::size_t i = 0; i < std::max(means.size(), sds.size()); ++i) {
             double const m = means[means.size() == 1 ? 0 : std::min(i, means.size() - 1)];

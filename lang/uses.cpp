@@ -208,6 +208,23 @@ class Uses {
 
     // ---- unused ----
 
+    static bool names(tree::Expr const& expr, std::string const& parameter) {
+        return expr.text == parameter ||
+               std::any_of(expr.args.begin(), expr.args.end(), [&](tree::Expr const& arg) { return names(arg, parameter); });
+    }
+
+    /// Whether the model has a prior that depends on it, and a set of priors has one in its place: a posterior that says what is known of
+    /// both is no slip.
+    bool is_taken_over(std::string const& parameter) const {
+        return std::any_of(workspace_.param_statements.begin(), workspace_.param_statements.end(), [&](auto const& of) {
+            bool const is_stated =
+                std::any_of(of.second.begin(), of.second.end(), [&](tree::Statement const* s) { return names(s->rhs, parameter); });
+            return is_stated && std::any_of(workspace_.priors.begin(), workspace_.priors.end(), [&](PriorStatement const& prior) {
+                       return prior.symbol == of.first && prior.is_chosen && !prior.set.empty();
+                   });
+        });
+    }
+
     void warn_of_unused() {
         for (SymbolId symbol = 0; symbol < model_.symbols.size(); ++symbol) {
             Symbol const& parameter = model_.symbols[symbol];
@@ -216,10 +233,10 @@ class Uses {
                 is_used = is_used || (factor.target != symbol && mentions(model_, factor.mean, {Op::Param, symbol, 0}));
             }
             bool const is_drawn = parameter.kind == SymbolKind::Block || parameter.kind == SymbolKind::Scale;
-            if (is_used || !is_drawn || parameter.local_of) continue;
+            if (is_used || !is_drawn || parameter.local_of || is_taken_over(parameter.name)) continue;
             Diagnostic d{310, Severity::Warning, fmt::format("nothing depends on `{}`", parameter.name), {{parameter.span, ""}}, {}};
-            d.labels[0].text =
-                parameter.kind == SymbolKind::Scale ? "it is the spread of nothing" : "it stands in no mean: the data say nothing about it";
+            d.labels[0].text = parameter.kind == SymbolKind::Scale ? "nothing is drawn with it: the data say nothing about it"
+                                                                   : "it stands in no mean: the data say nothing about it";
             workspace_.diagnostics.push_back(std::move(d));
         }
     }

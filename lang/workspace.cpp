@@ -28,6 +28,17 @@ Diagnostic& Workspace::error(int code, Span span, std::string message, std::stri
     return d;
 }
 
+std::string Workspace::free_name(std::string const& wanted) const {
+    auto const is_taken = [&](std::string const& name) {
+        auto const has_it = [&](auto const& named) { return named.name == name; };
+        return find(name) != nullptr || std::any_of(model.symbols.begin(), model.symbols.end(), has_it) ||
+               std::any_of(model.dims.begin(), model.dims.end(), has_it);
+    };
+    std::string name = wanted;
+    for (int k = 2; is_taken(name); ++k) name = fmt::format("{}{}", wanted, k);
+    return name;
+}
+
 bool Workspace::is_too_large(Term term) {
     for (Term next = static_cast<Term>(heights.size()); next <= term; ++next) {  // arguments are older than what is made of them
         std::uint32_t height = 0;

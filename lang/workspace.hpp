@@ -109,6 +109,7 @@ struct PriorStatement {
     bool is_own = false;                       ///< stands in a param section
     bool is_chosen = true;                     ///< stands in no prior set, or in one that is asked for
     std::string set{};                         ///< that it stands in; empty: none
+    std::optional<Region::Labels> absent{};    ///< in a set: a label that the table does not have. No entry follows
 };
 
 /// A place where a parameter is the spread of a factor.
@@ -146,6 +147,8 @@ struct Workspace {
     bool is_too_large(Term term);
     Name const* find(std::string_view name) const;
     Definition* find_definition(SymbolId symbol);
+    /// The name, or with the first number from 2 that makes it free.
+    std::string free_name(std::string const& wanted) const;
     std::string text(Span span) const { return std::string(sources.text(span)); }
     /// The same without its comments and line breaks.
     std::string code(Span span) const { return sources[span.source].code.substr(span.begin, span.end - span.begin); }
@@ -191,6 +194,8 @@ void bind_columns(Workspace& workspace);
 void size_banks(Workspace& workspace);
 /// Every statement on a parameter is found, later ones on the same entries win, and fixed parameters get their values.
 void collect_priors(Workspace& workspace);
+/// The weights of a bank of decays are of the kernels that its decays are of.
+void check_banks(Workspace& workspace);
 /// Every definition gets its term.
 void define_all(Workspace& workspace);
 /// Every statement of the observe sections is found.
@@ -205,8 +210,10 @@ void check_uses(Workspace& workspace);
 
 // ---- what they call ----
 
-/// The regions that a left-hand side speaks of; a range of labels gives one for each. Nothing if it was refused.
-std::optional<std::vector<Region>> read_regions(Workspace& workspace, tree::Expr const& target, SymbolId symbol);
+/// The regions that a left-hand side speaks of; a range of labels gives one for each. Nothing if it was refused. `labels_may_be_absent`:
+/// a label that the table gives need not be there.
+std::optional<std::vector<Region>> read_regions(Workspace& workspace, tree::Expr const& target, SymbolId symbol,
+                                                bool labels_may_be_absent = false);
 /// `t > 0`, `t = 0`, `t = 1..3` on the time dim; nothing if it is none of these. Refused ranges are reported and whole.
 std::optional<Region> read_steps(Workspace& workspace, tree::Expr const& index);
 
@@ -275,6 +282,9 @@ struct Recurrence {
 };
 /// Takes the body of a state apart that mentions its own value one step back; reports BAM0210..0212.
 std::optional<Recurrence> take_apart(Workspace& workspace, Term body, SymbolId state, Shape const& shape, tree::Expr const& rhs);
+
+/// The statement as its author wrote it, its lists taken apart.
+StatedPrior as_written(Workspace const& workspace, PriorStatement const& prior);
 
 /// Whether two regions share entries.
 bool overlap(Region const& a, Region const& b);

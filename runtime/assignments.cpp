@@ -17,13 +17,13 @@ struct Assignment {
 
 }  // namespace
 
-std::vector<std::string> say_assignments(std::vector<SummaryRow> const& rows) {
+std::vector<std::string> say_assignments(std::vector<SummaryRow> const& rows, std::vector<std::string> const& left_out) {
     std::vector<std::string> names;                          // of parameters
     std::map<std::string, std::vector<Assignment>> by_name;  // in the order of the rows
     std::map<std::pair<std::string, std::string>, std::size_t> known;
     for (SummaryRow const& row : rows) {
         DrawColumn const& column = row.column;
-        if (column.choice == 0) continue;
+        if (column.choice == 0 || std::find(left_out.begin(), left_out.end(), column.name) != left_out.end()) continue;
         std::vector<std::string> others = column.labels;
         others.erase(others.begin() + static_cast<std::ptrdiff_t>(column.choice) - 1);
         std::string const of = fmt::format("{}", fmt::join(others, ","));

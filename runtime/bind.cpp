@@ -3,7 +3,6 @@
 //   BAM0448  a variable has several values where its dims tell none apart
 //   BAM0449  no output is observed
 //   BAM0450  (note) sequences of which no output is observed
-//   BAM0451  a statement speaks of a sequence that the table does not have
 //   BAM0452  (note) an unused column that is called nearly like a used one
 #include "bind.hpp"
 
@@ -16,7 +15,6 @@
 #include <utility>
 
 #include "arrange.hpp"
-#include "nearest.hpp"
 #include "places.hpp"
 #include "words.hpp"
 
@@ -58,7 +56,6 @@ class Binder {
         bound_.learnt.resize(count);
         for (std::size_t v = 0; v < count; ++v)
             if (layout_.variables[v].kind == VariableKind::Data) read(v, is_arranged);
-        if (is_arranged && !options_.outputs_may_be_absent) check_sequences_named();
         bool const has_failed = std::any_of(diagnostics_.begin() + static_cast<std::ptrdiff_t>(before), diagnostics_.end(),
                                             [](Diagnostic const& d) { return d.severity == Severity::Error; });
         if (has_failed || (!options_.outputs_may_be_absent && !check_observed())) return std::nullopt;
@@ -89,7 +86,6 @@ class Binder {
     void find_missing(Variable const& variable, std::size_t component, Column const& column, double const* entries, Places& places) const;
     void report_missing(Variable const& variable, Places& places);
     void report_conflicts(Variable const& variable, Conflicts const& conflicts);
-    void check_sequences_named();
     bool check_observed();
     void note_confusable_columns();
 
@@ -216,6 +212,9 @@ void Binder::report_missing(Variable const& variable, Places& places) {
     if (is_output(v))
         notes = {fmt::format("write `{} missing`", declaration(variable, false)),
                  "cells that are missing are then predicted from the others"};
+    if (variable.columns.front().op == ColumnOp::Label)
+        notes = {
+            "every row belongs to some label: give the cell one, such as `unknown`, which has entries of its own, or leave the row out"};
     std::size_t const count = places.count();
     places.report(441,
                   fmt::format("{} `{}` is missing{}", is_output(v) ? "output" : "input", variable.name,
@@ -249,23 +248,6 @@ void Binder::report_conflicts(Variable const& variable, Conflicts const& conflic
                              {place(*conflicts.column, conflict.first_row), here(conflict.first_value)},
                              {variable.span, "declared here"}},
                             std::move(notes)});
-}
-
-void Binder::check_sequences_named() {
-    for (FactorLayout const& factor : layout_.factors) {
-        auto const& label = factor.region.sequence;
-        auto const& labels = bound_.sequence_labels;
-        if (!label || std::find(labels.begin(), labels.end(), *label) != labels.end()) continue;
-        std::vector<std::string> in_table;
-        for (std::size_t const sequence : bound_.appearance) in_table.push_back(labels[sequence]);
-        auto const near = nearest(*label, in_table);
-        diagnostics_.push_back(
-            {451,
-             Severity::Error,
-             fmt::format("the table has no {} `{}`", layout_.sequence ? layout_.dims[*layout_.sequence].name : "sequence", *label),
-             {{factor.region.span, near ? fmt::format("did you mean `{}`?", *near) : "not in the table"}},
-             {fmt::format("the table has {}", first_few(in_table))}});
-    }
 }
 
 /// Whether any output is observed; a note of the sequences that have none.

@@ -12,6 +12,7 @@
 
 #include "entry_name.hpp"
 #include "scales.hpp"
+#include "words.hpp"
 
 namespace bam {
 namespace {
@@ -82,15 +83,24 @@ void CarryMap::refuse_flat(Problem const& problem, Diagnostics& diagnostics) con
         return false;
     };
     for (std::uint32_t v = 0; v < layout.variables.size(); ++v) {
-        bool const is_flat = std::any_of(unseen_[v].begin(), unseen_[v].end(), [&](std::size_t entry) { return !has_prior(v, entry); });
-        if (!is_flat) continue;
-        bool const is_learnt = layout.variables[v].learnt_from.has_value();
+        Variable const& variable = layout.variables[v];
+        std::size_t const size = problem.bound.grid.size(variable.extent);
+        std::vector<std::string> flat;
+        std::vector<bool> is_unseen(variable.components * size);
+        for (std::size_t const entry : unseen_[v]) is_unseen[entry] = true;
+        for (std::size_t c = 0; c < variable.components && !unseen_[v].empty(); ++c)
+            problem.bound.grid.for_each(variable.extent, [&](std::size_t i, std::size_t s, std::size_t t) {
+                if (is_unseen[c * size + i] && !has_prior(v, c * size + i))
+                    flat.push_back(fmt::format("{}", fmt::join(labels_of(variable, c, s, t, layout, problem.bound), ", ")));
+            });
+        if (flat.empty()) continue;
+        bool const is_learnt = variable.learnt_from.has_value();
         diagnostics.push_back(
             {483,
              Severity::Error,
-             fmt::format("the table asks for entries of `{}` that the run has not seen", layout.variables[v].name),
-             {{layout.variables[v].span, is_learnt ? "it is learnt from the table that was fitted: new ones were not"
-                                                   : "its prior is flat: nothing says what new ones are"}},
+             fmt::format("the table asks for entries of `{}` that the run has not seen: {}", variable.name, first_few(flat)),
+             {{variable.span, is_learnt ? "it is learnt from the table that was fitted: new ones were not"
+                                        : "its prior is flat: nothing says what new ones are"}},
              {is_learnt ? "fit again with those rows in the table, give it a prior in the place of `learn`, or leave them out"
                         : "give it a proper prior and fit again, or leave those rows out"}});
     }

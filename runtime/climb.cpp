@@ -122,6 +122,7 @@ std::string to_json(Climb const& climb, std::string_view factors, std::string_vi
               {"elbo_trace", numbers(climb.trace)},
               {"linear_response_sd", numbers(climb.response.sds)},
               {"linear_response_mean", numbers(climb.response.means)},
+              {"held_choices", climb.held_choices},
               {"factors", Json::parse(factors)}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
@@ -142,6 +143,7 @@ std::optional<Climb> read_climb(std::string_view text, std::string_view run, std
         if (json.contains("linear_response_mean")) climb.response.means = to_numbers(json.at("linear_response_mean"));
         climb.chosen = json.at("chosen").get<std::size_t>() - 1;
         climb.pareto_k = json.value("exact", false) ? -HUGE_VAL : to_number(json.at("pareto_k"));
+        climb.held_choices = json.value("held_choices", climb.held_choices);
         if (json.contains("rounding")) climb.rounding = to_number(json.at("rounding"));
         json.at("seconds").get_to(climb.seconds);
         json.at("draws").get_to(climb.draws);
@@ -172,7 +174,7 @@ Verdict judge(Climb const& climb) {
     auto const failed = std::count_if(climb.failures.begin(), climb.failures.end(), [](std::string const& why) { return !why.empty(); });
     if (failed > 0) verdict.sentences.push_back(failed_starts(static_cast<std::size_t>(failed), climb.starts.size()));
     double const most = highest_k(climb.draws);
-    bool const is_close = climb.pareto_k <= most;
+    bool const is_close = climb.pareto_k <= most && climb.held_choices.empty();
     if (std::isnan(climb.pareto_k)) {
         verdict.sentences.emplace_back("Too few draws to tell how far the factors are from the posterior.");
     } else if (climb.pareto_k == -HUGE_VAL) {
@@ -180,11 +182,17 @@ Verdict judge(Climb const& climb) {
     } else if (is_close) {
         verdict.sentences.push_back(
             fmt::format("The factors are close to the posterior: pareto k {:.2f}, below {:.2f}.", climb.pareto_k, most));
-    } else {
+    } else if (climb.pareto_k > most) {
         verdict.sentences.push_back(fmt::format(
             "The factors are far from the posterior: pareto k {:.2f}, above {:.2f}. They hold blocks independent, so sds are off{}.",
             climb.pareto_k, most, climb.response.sds.empty() ? "" : "; LR_sd repairs them to first order"));
     }
+    if (!climb.held_choices.empty())
+        verdict.sentences.push_back(fmt::format(
+            "The probabilities of {} are not to be relied on: another parameter's prior hangs on {}, and independent factors hold a choice "
+            "where that has settled. Pareto k{} does not see it.",
+            first_few(climb.held_choices), climb.held_choices.size() == 1 ? "it" : "them",
+            std::isfinite(climb.pareto_k) ? fmt::format(", {:.2f},", climb.pareto_k) : ""));
     if (!verdict.is_converged && climb.ending == ClimbEnding::PassLimit)
         verdict.advice.push_back(fmt::format("more passes, `--max-passes {}`", 10 * climb.trace.size()));
     if (climb.ending == ClimbEnding::Rounding)

@@ -150,7 +150,8 @@ void summarize(Fit::Parts& parts) {
         parts.verdict = parts.mode ? judge(*parts.mode) : parts.climb ? judge(*parts.climb) : judge(parts.judged, run, length);
         if (!options.until.empty() && !parts.config.is_interrupted)
             parts.verdict.sentences.push_back(stop_sentence(options.until, parts.config.is_until_met, parts.verdict.draws));
-        for (std::string& sentence : say_assignments(parts.judged)) parts.verdict.sentences.push_back(std::move(sentence));
+        auto const unsaid = parts.climb ? parts.climb->held_choices : std::vector<std::string>{};
+        for (std::string& sentence : say_assignments(parts.judged, unsaid)) parts.verdict.sentences.push_back(std::move(sentence));
         if (!parts.climb) return;
         parts.verdict.draws = common_draws(run);
         for (auto* const rows : {&parts.rows, &parts.judged})

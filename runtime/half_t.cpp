@@ -2,11 +2,12 @@
 
 #include <cmath>
 
+#include "sliced.hpp"
+
 namespace bam {
 namespace {
 
-constexpr double many = 20;  ///< degrees of freedom, from which the mixture mixes worse than slices
-constexpr int steps = 3;     ///< of one draw
+constexpr int steps = 3;  ///< of one draw
 
 /// log of the density of u = log v: v^((1 - n) / 2) exp(-S / 2v) (1 + v / (df A^2))^(-(df + 1) / 2). Concave.
 struct LogDensity {
@@ -20,7 +21,7 @@ struct LogDensity {
 
 }  // namespace
 
-bool is_nearly_normal(ScalePriorLayout const& prior) { return prior.family == ScaleFamily::HalfStudentT && prior.first >= many; }
+bool is_sliced(ScalePriorLayout const& prior) { return prior.family == ScaleFamily::HalfStudentT && prior.first >= least_sliced_df; }
 
 double draw_half_t(ScalePriorLayout const& prior, double n, double squares, double variance, Stream& stream) {
     LogDensity const log_density{prior.first, prior.second, n, squares};

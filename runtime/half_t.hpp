@@ -1,6 +1,7 @@
-// Half-t priors of many degrees of freedom: a scale is drawn with the auxiliary of its mixture integrated out.
+// Half-t priors of some degrees of freedom: a scale is drawn with the auxiliary of its mixture integrated out.
 //
-// Given the other, each of scale and auxiliary is known to about 1 / sqrt(df): drawn in turn they move by small steps only.
+// Given the other, each of scale and auxiliary is known to about 1 / sqrt(df): where few cells say more, drawn in turn they move by small
+// steps only.
 #pragma once
 
 #include "plan.hpp"
@@ -10,7 +11,7 @@
 namespace bam {
 
 /// Whether the prior is one of those.
-bool is_nearly_normal(ScalePriorLayout const& prior);
+bool is_sliced(ScalePriorLayout const& prior);
 
 /// A variance given n cells whose squared residuals sum to `squares`: slice steps (Neal 2003) in its logarithm from `variance`, which leave
 /// its density as it is (math.md, 7. Scales).

@@ -12,18 +12,20 @@
 #include <cmath>
 
 #include "fit.hpp"
+#include "plain_label.hpp"
+#include "posterior_losses.hpp"
 #include "posterior_moments.hpp"
 #include "reopen.hpp"
 #include "report.hpp"
+#include "uncut.hpp"
 #include "utf8.hpp"
 #include "words.hpp"
 
 namespace bam {
 namespace {
 
-constexpr double told_correlation = 0.1;     ///< inside a row, from which on the row has its covariance
-constexpr std::size_t most_entries = 2000;   ///< of a parameter over sequences or steps: each has a statement of its own
-constexpr std::size_t most_compared = 1000;  ///< entries whose correlations are looked at
+constexpr double told_correlation = 0.1;    ///< inside a row, from which on the row has its covariance
+constexpr std::size_t most_entries = 2000;  ///< of a parameter over sequences or steps: each has a statement of its own
 constexpr int digits = 6;
 constexpr int digits_of_covariances = 9;  ///< rounding must leave a matrix positive definite
 
@@ -34,12 +36,23 @@ bool can_be_quoted(std::string const& label) {
     return std::none_of(label.begin(), label.end(), [](char c) { return c == '"' || static_cast<unsigned char>(c) < 0x20; });
 }
 
+/// A word of a command line, in quotes where a shell would take it apart.
+std::string shell_word(std::string const& word) {
+    bool const is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || c >= 0x80 || std::string_view("_./-=+:,@%").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    if (is_plain) return word;
+    std::string quoted = "'";
+    for (char const c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + "'";
+}
+
 std::string quoted(std::string const& label) { return "\"" + label + "\""; }
 
 class Writer {
   public:
     Writer(Program::Parts const& program, Layout const& layout, RunConfig const& config, Run const& run, bool has_rows)
-        : program_(program), layout_(layout), config_(config), run_(run), moments_(layout, run), has_rows_(has_rows) {}
+        : program_(program), layout_(layout), config_(config), moments_(layout, run), has_rows_(has_rows), losses_(moments_, run) {}
 
     std::string run(std::string const& set, std::string const& verdict, Diagnostics& diagnostics) {
         for (std::uint32_t v = 0; v < layout_.variables.size(); ++v)
@@ -60,6 +73,10 @@ class Writer {
         auto groups = moments_.groups_of(variable, is_identified);
         if (groups.empty()) return;
         bool const is_over_table = variable.extent != Extent::One;
+        if (is_over_table && variable.kind == VariableKind::Scale) {
+            comment(fmt::format("{}: left out, a spread has one prior for all sequences and steps", variable.name));
+            return;
+        }
         if (is_over_table && groups.size() * variable.components > most_entries) {
             comment(
                 fmt::format("{}: left out, it has {} entries over sequences or steps", variable.name, groups.size() * variable.components));
@@ -72,7 +89,7 @@ class Writer {
                                                         "numbers change): their mean is of all"));
         }
         for (Group& group : groups) {
-            if (!can_be_quoted(group.sequence) || !labels_can_be_quoted(variable)) {
+            if (!can_be_quoted(group.sequence)) {
                 comment(fmt::format("{}: left out for a label that no text in quotes can hold", variable.name));
                 continue;
             }
@@ -128,20 +145,28 @@ class Writer {
                            [&](Variable const& variable) { return variable.label_dim == d; });
     }
 
-    bool labels_can_be_quoted(Variable const& variable) const {
-        auto const dims = labelled_dims(variable);
-        return std::all_of(dims.begin(), dims.end(), [&](std::uint16_t d) {
-            auto const& labels = layout_.dims[d].labels;
-            return std::all_of(labels.begin(), labels.end(), can_be_quoted);
-        });
-    }
-
     /// A label as an index names it: an index that is the name of a dim stands for all of its entries.
     std::string index_of(std::uint16_t d, std::size_t k) const {
         std::string const& label = layout_.dims[d].labels[k];
-        bool const is_number = std::all_of(label.begin(), label.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
         bool const is_dim = std::any_of(layout_.dims.begin(), layout_.dims.end(), [&](DimLayout const& dim) { return dim.name == label; });
-        return is_number || (is_name(label) && !is_dim) ? label : layout_.dims[d].name + " = " + quoted(label);
+        return is_plain_label(label) && !is_dim ? label : layout_.dims[d].name + " = " + quoted(label);
+    }
+
+    /// The labels of a component; of a row, whose last dims stay whole, that many fewer. Nothing, and a comment, where a text in quotes
+    /// cannot hold one.
+    std::optional<std::vector<std::string>> indices(Variable const& variable, std::size_t at, std::size_t whole = 0) {
+        auto const dims = labelled_dims(variable);
+        std::vector<std::string> labels(dims.size());
+        for (std::size_t d = dims.size() - std::min(whole, dims.size()), rest = at; d-- > 0; rest /= variable.shape[d]) {
+            std::size_t const k = rest % variable.shape[d];
+            if (!can_be_quoted(layout_.dims[dims[d]].labels[k])) {
+                comment(fmt::format("{}: left out at a label of `{}` that no text in quotes can hold", variable.name,
+                                    layout_.dims[dims[d]].name));
+                return std::nullopt;
+            }
+            labels[d] = index_of(dims[d], k);
+        }
+        return labels;
     }
 
     /// `1`, `[1, 2]`, `[[1, 2], [3, 4]]`.
@@ -175,12 +200,11 @@ class Writer {
         }
         auto const dims = labelled_dims(variable);
         for (std::size_t c = 0; c < group.entries.size(); ++c) {
-            std::vector<std::string> labels(dims.size());
-            for (std::size_t d = dims.size(), rest = c; d-- > 0; rest /= variable.shape[d])
-                labels[d] = index_of(dims[d], rest % variable.shape[d]);
+            auto const labels = indices(variable, c);
+            if (!labels) continue;
             Moments const& m = group.entries[c].moments;
-            std::string const left = target(variable, group, labels);
-            note_entry(group.entries[c], spread == SpreadKind::Sd && !is_df);
+            std::string const left = target(variable, group, *labels);
+            losses_.note(group.entries[c]);
             double const relative =
                 m.mean / std::max(m.sd, 1e-6 * m.mean);  // a spread that hardly moved has a large shape, and no infinite one
             double const square = relative * relative;
@@ -193,7 +217,7 @@ class Writer {
             } else {
                 statement(fmt::format("{} ~ half_normal({})  # was {} with sd {}: only its size is kept", left,
                                       number(std::sqrt(m.mean * m.mean + m.sd * m.sd)), number(m.mean, 3), number(m.sd, 2)));
-                has_sd_ = true;
+                losses_.note_sd();
             }
         }
     }
@@ -232,46 +256,59 @@ class Writer {
                            [&](FactorLayout const& factor) { return is_that_of(factor, variable) && factor.interval.is_bounded(); });
     }
 
-    /// That of the last statement that speaks of the entry.
-    Interval interval_of(Variable const& variable, Group const& group, std::size_t component) const {
-        Interval interval;
+    /// The last statement that speaks of the entry.
+    FactorLayout const* prior_of(Variable const& variable, Group const& group, std::size_t component) const {
+        FactorLayout const* last = nullptr;
         for (FactorLayout const& factor : layout_.factors) {
             FactorRegion const& region = factor.region;
             std::size_t const step = group.step.empty() ? region.first_step : static_cast<std::size_t>(std::stoull(group.step));
             bool const speaks = is_that_of(factor, variable) && (region.components.empty() || region.components[component]) &&
                                 step >= region.first_step && step <= region.last_step &&
                                 (!region.sequence || *region.sequence == group.sequence);
-            if (speaks) interval = factor.interval;
+            if (speaks) last = &factor;
         }
-        return interval;
+        return last;
     }
 
     /// A statement for each entry, in the interval that it has.
     void write_entries(Variable const& variable, Group const& group) {
         auto const dims = labelled_dims(variable);
         for (std::size_t c = 0; c < group.entries.size(); ++c) {
-            std::vector<std::string> labels(dims.size());
-            for (std::size_t d = dims.size(), rest = c; d-- > 0; rest /= variable.shape[d])
-                labels[d] = index_of(dims[d], rest % variable.shape[d]);
+            auto const labels = indices(variable, c);
+            if (!labels) continue;
             Moments const& m = group.entries[c].moments;
-            std::string const interval = to_text(interval_of(variable, group, c));
-            note_entry(group.entries[c], false);
-            statement(fmt::format("{} ~ normal({}, {}){}{}", target(variable, group, labels), number(m.mean), number(floor_of_sd(m)),
-                                  interval, interval.empty() ? "" : "  # the interval cuts it once more"));
+            FactorLayout const* const prior = prior_of(variable, group, c);
+            Interval const interval = prior ? prior->interval : Interval{};
+            auto const whole = interval.is_bounded() ? uncut(m.mean, floor_of_sd(m), interval) : std::nullopt;
+            losses_.note(group.entries[c]);
+            statement(fmt::format("{} ~ normal({}, {}){}{}", target(variable, group, *labels), number(whole ? whole->mean : m.mean),
+                                  number(whole ? whole->sd : floor_of_sd(m)), to_text(interval),
+                                  !interval.is_bounded() ? ""
+                                  : whole ? fmt::format("  # of which mean {} and sd {} are left", number(m.mean, 3), number(m.sd, 2))
+                                          : "  # the interval cuts it once more"));
         }
     }
 
-    /// The probabilities as weights.
+    /// The probabilities as weights: of n draws k, (k + 1/2) / (n + d/2) for each of d entries that may be chosen at all (Jeffreys'
+    /// prior). No draw of an entry in n says that it is rare, not that it can never be, and a weight of 0 is never undone.
     void write_choice(Variable const& variable, Group const& group) {
         auto const dims = labelled_dims(variable);
         std::size_t const count = variable.shape.back();
         for (std::size_t first = 0; first < group.entries.size(); first += count) {
-            std::vector<std::string> labels(dims.size());
-            for (std::size_t d = dims.size() - 1, rest = first / count; d-- > 0; rest /= variable.shape[d])
-                labels[d] = index_of(dims[d], rest % variable.shape[d]);
+            auto const labels = indices(variable, first / count, 1);
+            if (!labels) continue;
             std::vector<std::string> weights;
-            for (std::size_t k = 0; k < count; ++k) weights.push_back(number(group.entries[first + k].moments.mean));
-            statement(fmt::format("{} ~ categorical([{}])", target(variable, group, labels), fmt::join(weights, ", ")));
+            auto const may_be = [&](std::size_t k) {
+                FactorLayout const* const prior = prior_of(variable, group, first + k);
+                return !prior || prior->weights[first + k] > 0;
+            };
+            double possible = 0;
+            for (std::size_t k = 0; k < count; ++k) possible += may_be(k) ? 1 : 0;
+            auto const n = static_cast<double>(moments_.draws());
+            for (std::size_t k = 0; k < count; ++k)
+                weights.push_back(number(may_be(k) ? (group.entries[first + k].moments.mean * n + 0.5) / (n + possible / 2) : 0));
+            losses_.note_choice();
+            statement(fmt::format("{} ~ categorical([{}])", target(variable, group, *labels), fmt::join(weights, ", ")));
         }
     }
 
@@ -288,81 +325,24 @@ class Writer {
         bool const is_by_labels = std::any_of(dims.begin(), dims.end(), [&](std::uint16_t d) { return is_of_table(d); });
         if (is_by_labels && (!has_rows || is_of_table(dims.back()))) return write_entries(variable, group);
         if (!has_rows) {
-            for (Entry const& entry : group.entries) note_entry(entry, false);
+            for (Entry const& entry : group.entries) losses_.note(entry);
             statement(fmt::format("{} ~ normal({}, {})", target(variable, group),
                                   list(variable, [&](std::size_t c) { return group.entries[c].moments.mean; }),
                                   list(variable, [&](std::size_t c) { return floor_of_sd(group.entries[c].moments); })));
             return;
         }
         for (std::size_t r = 0; r < covariances.size(); ++r) {
-            std::vector<std::string> labels(dims.size()), means;
-            if (dims.size() > 1) labels[0] = index_of(dims[0], r);
-            for (std::size_t k = 0; k < row; ++k) {
-                means.push_back(number(group.entries[r * row + k].moments.mean));
-                note_entry(group.entries[r * row + k], false, rows_ + 1);
-            }
-            ++rows_;
-            statement(fmt::format("{} ~ normal([{}], cov = [{}])", target(variable, group, labels), fmt::join(means, ", "),
+            auto const labels = indices(variable, r, 1);
+            if (!labels) continue;
+            std::vector<std::string> means;
+            for (std::size_t k = 0; k < row; ++k) means.push_back(number(group.entries[r * row + k].moments.mean));
+            losses_.note_row(group.entries, r * row, row);
+            statement(fmt::format("{} ~ normal([{}], cov = [{}])", target(variable, group, *labels), fmt::join(means, ", "),
                                   fmt::join(covariances[r], ", ")));
         }
     }
 
-    // ---- what is lost ----
-
-    /// `row`: number of the row whose covariance is kept, 0: none.
-    void note_entry(Entry const& entry, bool is_sd, std::size_t row = 0) { written_.push_back({entry, is_sd, row}); }
-
-    struct Written {
-        Entry entry;
-        bool is_sd = false;
-        std::size_t row = 0;
-    };
-
-    std::string name_of(Written const& written) const { return label_name(run_.columns[written.entry.column]); }
-
-    std::string losses() const {
-        std::string text;
-        std::vector<Entry> entries;
-        std::size_t const count = std::min(most_compared, written_.size());
-        for (std::size_t k = 0; k < count; ++k) entries.push_back(written_[k].entry);
-        if (count > 1) {
-            Eigen::MatrixXd const correlations = moments_.correlation(entries, 0, count);
-            double largest = -1;
-            std::size_t first = 0, second = 0;
-            for (std::size_t i = 0; i < count; ++i) {
-                for (std::size_t j = 0; j < i; ++j) {
-                    bool const is_kept = written_[i].row > 0 && written_[i].row == written_[j].row;
-                    double const value = std::abs(correlations(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)));
-                    if (is_kept || !(value > largest)) continue;
-                    largest = value;
-                    first = j;
-                    second = i;
-                }
-            }
-            if (largest >= 0) {
-                double const signed_value = correlations(static_cast<Eigen::Index>(second), static_cast<Eigen::Index>(first));
-                text += fmt::format("# Correlations, {}. The largest is {:.2f}, of {} and {}{}.\n",
-                                    rows_ > 0 ? "but those inside the rows that have `cov`" : "between entries and between parameters",
-                                    signed_value, name_of(written_[first]), name_of(written_[second]),
-                                    written_.size() > count ? fmt::format(", among the first {} entries", count) : "");
-            }
-        }
-        auto const by = [&](auto of) {
-            return *std::max_element(written_.begin(), written_.end(), [&](Written const& a, Written const& b) { return of(a) < of(b); });
-        };
-        if (!written_.empty()) {
-            Written const skewed = by([](Written const& w) { return std::abs(w.entry.moments.skewness); });
-            Written const heavy = by([](Written const& w) { return w.entry.moments.excess_kurtosis; });
-            text += fmt::format("# Skewness, up to {:.2f} ({}), and tails: excess kurtosis up to {:.2f} ({}), where normal has 0.\n",
-                                skewed.entry.moments.skewness, name_of(skewed), heavy.entry.moments.excess_kurtosis, name_of(heavy));
-        }
-        if (has_sd_)
-            text +=
-                "# Of what is used as an sd, that it is not 0: half_normal has its peak there. In a model that says `var = v`, a variance "
-                "keeps\n"
-                "# its mean and its sd.\n";
-        return text;
-    }
+    // ---- what surrounds the statements ----
 
     void warn(Diagnostics& diagnostics) const {
         std::vector<std::string> names;
@@ -385,23 +365,22 @@ class Writer {
         diagnostics.push_back(std::move(d));
     }
 
-    // ---- the comment at the top ----
-
     std::string header(std::string const& set, std::string const& verdict) const {
         FitOptions const& options = config_.options;
         std::string text = fmt::format("# The posterior of {} and {} (backend {}, {} draws, seed {}) as priors, written by bam {}.\n",
                                        config_.requested.back(), config_.data_name, word(options.backend), moments_.draws(), options.seed,
                                        config_.version);
         std::string flags;
-        for (std::size_t k = config_.requested.size() - 1; k-- > 0;) flags += " --priors " + config_.requested[k];
+        for (std::size_t k = config_.requested.size() - 1; k-- > 0;) flags += " --priors " + shell_word(config_.requested[k]);
         for (std::string const& priors : config_.priors) flags += " --priors " + priors;
         for (auto const& [dim, size] : config_.dims) flags += fmt::format(" --dim {}={}", dim, size);
-        text += fmt::format("#\n#     bam fit {} --data NEW{} --priors THIS.bam --priors {}\n#\n", config_.requested.back(), flags, set);
+        text += fmt::format("#\n#     bam fit {} --data NEW{} --priors THIS.bam --priors {}\n#\n", shell_word(config_.requested.back()),
+                            flags, set);
         text +=
             "# For other data than those: the same ones would count twice. What is over sequences or steps holds for those of the same\n"
             "# label and number; new ones have the prior of the model.\n#\n# Each statement has the mean and the sd of the draws. Lost "
             "are\n#\n";
-        text += losses();
+        text += losses_.text();
         if (is_variational())
             text +=
                 "#\n# The draws are of independent factors: where parameters depend on one another, these sds are smaller than those of "
@@ -413,14 +392,11 @@ class Writer {
     Program::Parts const& program_;
     Layout const& layout_;
     RunConfig const& config_;
-    Run const& run_;
     PosteriorMoments moments_;
     bool has_rows_;
     std::string body_;
-    std::vector<Written> written_;
+    PosteriorLosses losses_;
     std::vector<std::uint32_t> unidentified_;
-    std::size_t rows_ = 0;  ///< that have a covariance
-    bool has_sd_ = false;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "output_unit.hpp"
 #include "polya_gamma.hpp"
 #include "random.hpp"
+#include "scale_family.hpp"
 #include "scales.hpp"
 #include "spread.hpp"
 #include "words.hpp"
@@ -29,6 +30,7 @@ std::size_t domain_start(Extent extent, Chunk const& chunk) {
 
 Predictor::Predictor(Problem const& problem, std::size_t chains, std::optional<std::size_t> draws, std::uint64_t seed, std::size_t most)
     : problem_(problem), seed_(seed), targets_(output_cells(problem)), most_(most), grows_(!draws), kept_(chains) {
+    for (Kept& kept : kept_) kept.tails.assign(problem.plan.layout.factors.size(), std::numeric_limits<double>::infinity());
     std::size_t const of_draw = std::max<std::size_t>(1, targets_.size() * chains);
     if (!draws) {
         limit_ = std::max<std::size_t>(1, most / of_draw);
@@ -94,6 +96,13 @@ void sort_by_row(std::vector<Prediction>& predictions) {
 
 }  // namespace
 
+double Predictor::tail_of(Target const& target) const {
+    double tail = std::numeric_limits<double>::infinity();
+    for (Kept const& kept : kept_)
+        if (kept.draws > 0 && !target.is_drawn) tail = std::min(tail, kept.tails[target.factor]);
+    return tail;
+}
+
 void Predictor::set_moments(Prediction& prediction, Target const& target, PredictiveMoments const& exact) const {
     std::size_t const at = entry_of(problem_, target);
     if (is_binary(target)) return;
@@ -126,6 +135,7 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes, Pr
     for (Kept const& kept : kept_) total += (kept.draws * kept.stride + stride - 1) / stride;
     std::vector<Prediction> predictions;
     std::map<std::string, std::size_t> without_mean;  // by output
+    std::map<std::string, double> heavy_tails;
     std::vector<double> draws(total);
     for (std::size_t k = 0; k < targets_.size() && total > 0; ++k) {
         std::size_t n = 0;
@@ -153,6 +163,12 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes, Pr
         prediction.q50 = sorted_quantile(draws, 0.5);
         prediction.q95 = sorted_quantile(draws, 0.95);
         if (exact != nullptr) set_moments(prediction, targets_[k], *exact);
+        if (double const tail = tail_of(targets_[k]); tail <= 2) {
+            prediction.sd = std::numeric_limits<double>::quiet_NaN();
+            if (tail <= 1) prediction.mean = prediction.sd;
+            auto& least = heavy_tails.try_emplace(prediction.output, tail).first->second;
+            least = std::min(least, tail);
+        }
         predictions.push_back(std::move(prediction));
     }
     for (auto const& [output, count] : without_mean)
@@ -160,6 +176,12 @@ std::vector<Prediction> Predictor::summarize(std::vector<std::string>& notes, Pr
             fmt::format("{} of `{}` {} no finite mean in the unit of the table, and the cells of mean and sd are empty: the way "
                         "back from the model's unit takes some draws to infinity. The quantiles hold",
                         counted(count, "prediction"), output, count == 1 ? "has" : "have"));
+    for (auto const& [output, tail] : heavy_tails)
+        notes.push_back(fmt::format(
+            "predictions of `{}` have no {}, and those cells are empty: the tails of the noise are as those of a student_t of {:.3g} "
+            "degrees of freedom{}. The quantiles hold",
+            output, tail <= 1 ? "mean and no sd" : "sd", tail,
+            tail <= 1 ? ", which has no mean up to 1 and no sd up to 2" : ", which has no sd up to 2"));
     sort_by_row(predictions);
     if (stride > 1)
         notes.push_back(fmt::format("predictions use one draw in {}, to stay within {} MiB", stride, most_ * sizeof(double) >> 20));
@@ -250,6 +272,20 @@ double CellMeans::of(Predictor::Target const& target) const {
     return target.is_drawn ? state_.values[v][entry] : means_[target.factor][entry];
 }
 
+double tail_of_noise(Problem const& problem, std::size_t factor, State const& state) {
+    Layout const& layout = problem.plan.layout;
+    double tail = std::numeric_limits<double>::infinity();
+    if (!layout.factors[factor].is_observation) return tail;
+    for (SpreadLayout const& spread : layout.factors[factor].spread) {
+        if (!spread.variable || !layout.variables[*spread.variable].is_local) continue;
+        auto const scale =
+            std::find_if(layout.scales.begin(), layout.scales.end(), [&](ScaleLayout const& s) { return s.variable == *spread.variable; });
+        for (std::size_t const component : spread.component)
+            tail = std::min(tail, tail_power(prior_of(*scale, component, state), spread.kind, 0));
+    }
+    return tail;
+}
+
 double new_precision(Problem const& problem, OutputCell const& cell, Factors const& factors, State const& state, Stream& stream) {
     Layout const& layout = problem.plan.layout;
     double precision = factors.precision(cell.factor, cell.component, cell.sequence, cell.step);
@@ -281,6 +317,8 @@ void PredictionRecorder::record(std::size_t draw, Factors const& factors) {
         else if (!target.is_drawn)
             out[k] += stream.normal() / std::sqrt(new_precision(problem_, target, factors, means_.state(), stream));
     }
+    std::vector<double>& tails = predictor_.kept_[chain_].tails;
+    for (std::size_t f = 0; f < tails.size(); ++f) tails[f] = std::min(tails[f], tail_of_noise(problem_, f, means_.state()));
 }
 
 }  // namespace bam

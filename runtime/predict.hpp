@@ -47,6 +47,8 @@ class Predictor {
     static void fill_binary(Prediction& prediction);
     /// A value of the target in the table's unit.
     double to_table(Target const& target, double value) const;
+    /// The least power of new noise of a target in any draw: tail_of_noise().
+    double tail_of(Target const& target) const;
     void set_moments(Prediction& prediction, Target const& target, PredictiveMoments const& exact) const;
     /// With its place and what was observed.
     Prediction prediction_of(Target const& target) const;
@@ -56,6 +58,7 @@ class Predictor {
         std::vector<double> values;  ///< [draw][target]; of a binary output the probability of a 1
         std::size_t draws = 0;
         std::size_t stride = 1;
+        std::vector<double> tails;  ///< per factor: the least tail_of_noise() of any draw
     };
     /// Where the numbers of a draw belong, by target; null if it is none of those that are kept.
     double* room_for(std::size_t chain, std::size_t draw);
@@ -84,6 +87,9 @@ class CellMeans {
     std::vector<std::unique_ptr<PassRunner>> runners_;  ///< per factor; null where the target is a parameter
     std::vector<std::vector<double>> means_;            ///< per factor: [component][extent]; a mean that is 0 has no register and stays so
 };
+
+/// The powers below which noise of a statement has moments, infinite if there are all: of student_t its degrees of freedom.
+double tail_of_noise(Problem const& problem, std::size_t factor, State const& state);
 
 /// The precision of a new output of this cell: with local scales drawn anew, as those of the state are what the cell itself says of them,
 /// if it is observed.

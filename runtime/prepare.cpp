@@ -16,11 +16,13 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "arrange.hpp"
 #include "first_steps.hpp"
+#include "named_sequences.hpp"
 #include "output_unit.hpp"
 #include "places.hpp"
 #include "scales.hpp"
@@ -374,6 +376,13 @@ bool report_unbound(Layout const& layout, Diagnostics& diagnostics) {
     return is_bound;
 }
 
+/// Whether a statement stands in a named set of priors.
+bool is_of_set(PriorList const& list, Span statement) {
+    auto const has_it = [&](WrittenPrior const& prior) { return prior.span == statement && !prior.set.empty(); };
+    return std::any_of(list.lines.begin(), list.lines.end(), [&](PriorLine const& line) { return has_it(line.prior); }) ||
+           std::any_of(list.unused.begin(), list.unused.end(), [&](PriorList::Unused const& unused) { return has_it(unused.prior); });
+}
+
 }  // namespace
 
 std::unique_ptr<PreparedTable> prepare(Compiled const& compiled, Source const& text, std::uint32_t source, TableFormat format,
@@ -384,6 +393,13 @@ std::unique_ptr<PreparedTable> prepare(Compiled const& compiled, Source const& t
     if (!table) return nullptr;
     auto bound = bind(*layout, *table, options, diagnostics);
     if (!bound) return nullptr;
+    std::optional<PriorList> list;
+    auto const is_of_a_set = [&](Span statement) {
+        if (!list) list = compiled.priors();
+        return is_of_set(*list, statement);
+    };
+    if (!options.outputs_may_be_absent) check_named_sequences(*layout, *bound, is_of_a_set, diagnostics);
+    if (has_error(diagnostics)) return nullptr;
 
     auto prepared = std::make_unique<PreparedTable>();
     prepared->rows = table->rows();

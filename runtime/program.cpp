@@ -80,6 +80,16 @@ std::vector<bool> all_alike(Layout const& layout) {
     return weighted_factors(layout, problem);
 }
 
+/// What a report has that one before it had not.
+Diagnostics new_in(Report const& report, Report const& before) {
+    Diagnostics fresh = report.diagnostics();
+    std::erase_if(fresh, [&](Diagnostic const& one) {
+        return std::any_of(before.diagnostics().begin(), before.diagnostics().end(),
+                           [&](Diagnostic const& other) { return one.code == other.code && one.message == other.message; });
+    });
+    return fresh;
+}
+
 }  // namespace
 
 std::string_view version() { return BAM_VERSION; }
@@ -229,6 +239,7 @@ Prepared Program::with(Csv const& csv) const {
     std::shared_ptr<Sources> sources;
     Diagnostics diagnostics;
     parts->program = with_labels(parts_, csv);
+    diagnostics = new_in(parts->program->report, parts_->report);  // what the labels of the table have changed
     parts->table = prepare(*parts->program, csv, {}, sources, diagnostics);
     parts->sources = sources;
     parts->report = make_report(std::move(sources), std::move(diagnostics));

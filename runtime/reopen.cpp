@@ -1,15 +1,19 @@
 // Codes of this file:
 //   BAM0518  the table of a run, which is no longer there as it was fitted
 //   BAM0528  a table that is not that of the run
+//   BAM0495  (note) labels of a table that the run has not seen
 #include "reopen.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <utility>
 
+#include "nearest.hpp"
 #include "report.hpp"
+#include "words.hpp"
 
 namespace bam {
 namespace {
@@ -54,6 +58,45 @@ FittedTable bind_columns(Program::Parts const& program, RunConfig const& config,
     FittedTable fitted;
     fitted.table = prepare(program, csv, binding, fitted.sources, diagnostics);
     return fitted;
+}
+
+std::optional<double> as_number(std::string const& label) {
+    double value = 0;
+    auto const [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);
+    return error == std::errc() && end == label.data() + label.size() ? std::optional(value) : std::nullopt;
+}
+
+/// The label of the run that a new one may be meant for: the same number, or the nearest text.
+std::string likely(std::string const& label, std::vector<std::string> const& known) {
+    auto const number = as_number(label);
+    auto const twin =
+        std::find_if(known.begin(), known.end(), [&](std::string const& other) { return number && as_number(other) == number; });
+    if (twin != known.end())
+        return fmt::format("`{}` is `{}` of the run as a number, but labels are told apart by their text", label, *twin);
+    auto const near = number ? std::nullopt : nearest(label, known);
+    return near ? fmt::format("`{}`: did you mean `{}`?", label, *near) : "";
+}
+
+/// They are entries of their own, drawn from the prior: which may be what is wanted, or the work of another spelling.
+void note_new_labels(Program::Parts const& program, RunConfig const& config, Diagnostics& diagnostics) {
+    for (auto const& [dim, labels] : program.request.labels) {
+        auto const of_run = config.labels.find(dim);
+        std::vector<std::string> const known = of_run == config.labels.end() ? std::vector<std::string>{} : of_run->second;
+        std::vector<std::string> fresh, notes;
+        for (std::string const& label : labels)
+            if (std::find(known.begin(), known.end(), label) == known.end()) fresh.push_back(label);
+        if (fresh.empty()) continue;
+        constexpr std::size_t most = 5;
+        for (std::string const& label : fresh)
+            if (std::string note = likely(label, known); !note.empty() && notes.size() < most) notes.push_back(std::move(note));
+        notes.emplace_back("what is over them is drawn from its prior");
+        diagnostics.push_back(
+            {495,
+             Severity::Note,
+             fmt::format("the table has {} of `{}` that the run has not seen: {}", counted(fresh.size(), "label"), dim, first_few(fresh)),
+             {},
+             std::move(notes)});
+    }
 }
 
 }  // namespace
@@ -127,6 +170,7 @@ FittedTable bind_fitted(Program::Parts const& program, RunConfig const& config, 
 FittedTable bind_new(std::shared_ptr<Program::Parts const> const& program, RunConfig const& config, Csv const& table,
                      Diagnostics& diagnostics) {
     auto known = with_labels(program, table);
+    note_new_labels(*known, config, diagnostics);
     FittedTable bound = bind_columns(*known, config, table, true, diagnostics);
     bound.program = std::move(known);
     return bound;

@@ -57,7 +57,7 @@ void draw_scale(ScaleLayout const& scale, Layout const& layout, Factors const& f
             state.values[scale.variable][e] = polya_gamma(stream, std::sqrt(squares));
             return;
         }
-        if (is_nearly_normal(prior)) {
+        if (is_sliced(prior)) {
             double& x = state.values[scale.variable][e];
             x = from_variance(scale.spread, draw_half_t(prior, n, squares, to_variance(scale.spread, x), stream));
             return;
@@ -80,7 +80,7 @@ double log_conditional(ScaleLayout const& scale, Layout const& layout, Factors c
     ScalePriorLayout const prior = prior_of(scale, entry / size, state);
     auto const [n, squares] = factors.statistics(scale, entry);
     if (prior.family == ScaleFamily::PolyaGamma) return log_polya_gamma(state.values[scale.variable][entry], std::sqrt(squares));
-    if (is_nearly_normal(prior)) {
+    if (is_sliced(prior)) {
         double const sd = state.values[scale.variable][entry];
         return log_density(prior, sd) - n * std::log(sd) - 0.5 * squares / (sd * sd);
     }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "half_t.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -53,6 +54,7 @@ char const* method_of(BlockPlan const& block, Layout const& layout) {
 
 std::string method_of(ScaleLayout const& scale) {
     if (!scale.locals.empty()) return "slice";
+    if (is_sliced(scale.priors.back())) return "slice";
     switch (scale.priors.back().family) {
         case ScaleFamily::HalfStudentT: return "inverse-gamma+mixture";
         case ScaleFamily::HalfNormal:

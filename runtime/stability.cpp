@@ -11,6 +11,7 @@
 
 #include "factors.hpp"
 #include "pass_runner.hpp"
+#include "truncated_normal.hpp"
 #include "words.hpp"
 
 namespace bam {
@@ -57,7 +58,7 @@ class Stability {
         Variable const& target = layout_.variables[factor.target];
         Grid const& grid = problem_.bound.grid;
         TermPlan const& residual = problem_.plan.residuals[f];
-        if (factor.is_flat() || factor.has_covariance() || !factors_.learnt_parts(f).empty()) return false;
+        if (!factor.is_proper() || factor.is_categorical() || factor.has_covariance() || !factors_.learnt_parts(f).empty()) return false;
         bool const is_known = std::all_of(residual.pass.registers.begin(), residual.pass.registers.end(), [&](Register const& reg) {
             if (reg.from != From::Variable || layout_.variables[reg.index].kind == VariableKind::Data) return true;
             return reg.index == factor.target && reg.lag == 0;
@@ -74,12 +75,22 @@ class Stability {
                 std::size_t const entry = c * size + i;
                 if (factors_.mask(f, c, i) == 0) continue;
                 std::uint32_t const reg = residual.registers[c];
-                mean_[entry] = reg == no_register ? 0 : runner.at(reg)[runner.is_one(reg) ? 0 : i];
-                variance_[entry] = 1 / factors_.precision(f, c, s, t);
+                double const mean = reg == no_register ? 0 : runner.at(reg)[runner.is_one(reg) ? 0 : i];
+                set_moments(entry, factor, mean, factor.is_flat() ? 0 : factors_.precision(f, c, s, t));
                 said_by_[entry] = f;
             }
         });
         return true;
+    }
+
+    /// Those of what the interval leaves of the normal, or of a flat density between two ends.
+    void set_moments(std::size_t entry, FactorLayout const& factor, double mean, double precision) {
+        mean_[entry] = mean;
+        variance_[entry] = 1 / precision;
+        if (!factor.interval.is_bounded()) return;
+        TruncatedNormal::Moments const left = TruncatedNormal(precision, precision * mean, factor.interval).moments();
+        mean_[entry] = left.mean;
+        variance_[entry] = left.variance;
     }
 
     /// The stretch of steps over which the product of mean squares is largest. A decay at the first step has nothing to act on.
@@ -143,6 +154,8 @@ void warn_unstable(Problem const& problem, Diagnostics& diagnostics) {
         else
             notes.push_back(
                 fmt::format("an sd of at most 1 / sqrt({}) = {:.2g} keeps the factor below 3", growth->steps, 1 / std::sqrt(steps)));
+        if (layout.factors[growth->factor].interval.is_bounded())
+            notes.emplace_back("or an interval that no decay leaves above 1: `in 0..1`");
         diagnostics.push_back(
             {330,
              Severity::Warning,

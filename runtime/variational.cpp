@@ -25,6 +25,23 @@ bool has_choices(Plan const& plan) {
                        [](Variable const& variable) { return variable.is_categorical; });
 }
 
+std::vector<std::string> held_choices(Plan const& plan) {
+    Layout const& layout = plan.layout;
+    std::vector<std::string> names;
+    for (std::uint32_t v = 0; v < layout.variables.size(); ++v) {
+        if (!layout.variables[v].is_categorical) continue;
+        bool is_held = false;
+        for (std::size_t f = 0; f < layout.factors.size(); ++f) {
+            if (layout.factors[f].is_observation || layout.factors[f].target == v) continue;
+            auto const& registers = plan.residuals[f].pass.registers;
+            is_held = is_held || std::any_of(registers.begin(), registers.end(),
+                                             [&](Register const& reg) { return reg.from == From::Variable && reg.index == v; });
+        }
+        if (is_held) names.push_back(layout.variables[v].name);
+    }
+    return names;
+}
+
 }  // namespace
 
 Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress const& progress, std::stop_token const& stop) {
@@ -32,6 +49,7 @@ Climb climb(MeanField& field, VariationalOptions const& options, ClimbProgress c
     Problem const& problem = field.problem();
     std::size_t const starts = problem.plan.is_multilinear && !options.start ? std::max<std::size_t>(options.starts, 1) : 1;
     Climb result;
+    result.held_choices = held_choices(problem.plan);
     Posterior best;
     std::vector<double> best_trace;
     std::exception_ptr failure;  // of the first start that failed

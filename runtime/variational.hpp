@@ -44,6 +44,9 @@ struct Climb {
     LinearResponse response;                 ///< of the columns of the run; empty if nobody asked
     bool starts_at_mode = false;             ///< for its verdict
     std::vector<std::string> failures = {};  ///< per start, why it failed; else empty
+    /// Choices that the prior of another parameter reads. Independent factors hold them where that has settled, whatever their
+    /// probabilities, and pareto k does not see it: the draws are all from there.
+    std::vector<std::string> held_choices = {};
 };
 
 /// Called after each pass, with the number of the start (from 1) and its ELBO.

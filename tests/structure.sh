@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$1"
 
 # All that runtime may know of lang: plain data, texts, and the one call that compiles. No tree, no model, no term, no pass.
-shared_headers=' plan.hpp column.hpp families.hpp interval.hpp source.hpp nearest.hpp utf8.hpp read_text.hpp compile.hpp stated_priors.hpp '
+shared_headers=' plan.hpp column.hpp families.hpp interval.hpp source.hpp nearest.hpp utf8.hpp read_text.hpp compile.hpp stated_priors.hpp absent_labels.hpp sliced.hpp plain_label.hpp '
 failed=0
 
 refuse() {

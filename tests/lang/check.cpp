@@ -173,6 +173,73 @@ TEST_CASE("check: later priors win") {
     CHECK(model.scale_priors[1].region.labels[0].label == "conc");
 }
 
+TEST_CASE("check: the set that is named last holds") {
+    std::string const text =
+        "param { c ~ normal(0, 1) }\nobserve { z ~ normal(c, 1) }\npriors base { c ~ normal(1, 1) }\n"
+        "priors child extends base { c ~ normal(2, 1) }\npriors other extends base { }\n";
+    auto const mean = [&](std::vector<std::string> const& sets) { return mean_of(model_of(text, {{}, sets}), 0); };
+    CHECK(mean({"base", "child"}) == "2");
+    CHECK(mean({"child", "base"}) == "1");
+    CHECK(mean({"child", "base", "child"}) == "2");
+    CHECK(mean({"child", "other"}) == "2");  // its base is there already
+    // Of each set once: a statement that is there twice would be reported twice.
+    Model const model = model_of(text, {{}, {"child", "base"}});
+    CHECK(std::count_if(model.stated.begin(), model.stated.end(), [](StatedPrior const& stated) { return stated.is_chosen; }) == 3);
+}
+
+TEST_CASE("check: ranges of labels are counted") {
+    auto const labels = [](std::string const& range) {
+        Model const model =
+            model_of("param { a[seq] ~ normal(0, 1) }\nobserve { z ~ normal(a, 1) }\npriors { a[seq = " + range + "] ~ normal(5, 1) }\n");
+        std::string text;
+        for (StatedPrior const& stated : model.stated)
+            for (Region::Labels const& label : stated.region.labels) text += label.label + " ";
+        return text;
+    };
+    CHECK(labels("1..3") == "1 2 3 ");
+    CHECK(labels("1..3.0") == "1 2 3 ");
+    CHECK(labels("0..2") == "0 1 2 ");
+    CHECK(labels("20000..20001") == "20000 20001 ");
+}
+
+TEST_CASE("check: what names more labels is an exception to what names fewer") {
+    Model const model = model_of(
+        "param { W[out, feat] ~ normal(0, 1); W[conc, feat] ~ normal(1, 1); W[conc, one] ~ normal(2, 1) }\n"
+        "observe { y ~ normal(W * x, 1) }\ntable { t = Time; feat = [one = 1]; out = [conc, drug]; z = Z; s = S }\n");
+    CHECK(model.stated.size() == 3);
+}
+
+TEST_CASE("check: weights and decays of one bank") {
+    auto const accepts = [](std::string const& params) {
+        Checked const checked = check_text(head + "dims { bank }\nparam { " + params + " }\nobserve { z ~ normal(0, 1) }\n");
+        return std::none_of(checked.diagnostics.begin(), checked.diagnostics.end(), [](Diagnostic const& d) { return d.code == 164; });
+    };
+    CHECK(accepts("b[bank] fixed ggd_decays(4, 0.5); w[bank] ~ normal(ggd_weights(4, 0.5), 0.1)"));
+    CHECK(accepts("b[bank] fixed ggd_decays([2, 8], [0.5, 1]); w[bank] ~ ggd_position([2, 8], [0.5, 1], 0.1)"));
+    // As a spread a list is a size only; without decays there is nothing to be of another kernel than.
+    CHECK(accepts("b[bank] fixed ggd_decays(4, 0.5); w[bank] ~ normal(0, ggd_weights(16, 0.5))"));
+    CHECK(accepts("w[bank] ~ normal(ggd_weights(4, 0.5), 0.1); v[bank] ~ normal(ggd_weights(8, 0.5), 0.1)"));
+    // Two kernels in one bank, each with its decays.
+    CHECK(
+        accepts("b[bank] fixed ggd_decays(4, 0.5); w[bank] fixed ggd_weights(4, 0.5); "
+                "c[bank] fixed ggd_decays(8, 0.5); v[bank] fixed ggd_weights(8, 0.5)"));
+    CHECK_FALSE(accepts("b[bank] fixed ggd_decays(4, 0.5); w[bank] ~ normal(ggd_weights(5, 0.5), 0.1)"));
+    CHECK_FALSE(accepts("b[bank] fixed ggd_decays(4, 0.5); w[bank] ~ normal(ggd_weights(4, 0.5, lags = 50), 0.1)"));
+    CHECK_FALSE(accepts("b[bank] fixed ggd_decays([2, 8], [0.5, 1]); w[bank] ~ ggd_position([16, 64], [0.5, 1], 0.1)"));
+    // A set that changes one of the two only.
+    std::string const model = head +
+                              "dims { bank }\nparam { b[bank] fixed ggd_decays(4, 0.5); w[bank] ~ normal(ggd_weights(4, 0.5), 0.1) }\n"
+                              "observe { z ~ normal(0, 1) }\npriors half { w ~ normal(ggd_weights(16, 0.5), 0.1) }\n"
+                              "priors both { b fixed ggd_decays(16, 0.5); w ~ normal(ggd_weights(16, 0.5), 0.1) }\n";
+    auto const is_refused = [&](std::vector<std::string> const& sets) {
+        Checked const checked = check_text(model, {{}, sets});
+        return std::any_of(checked.diagnostics.begin(), checked.diagnostics.end(), [](Diagnostic const& d) { return d.code == 164; });
+    };
+    CHECK_FALSE(is_refused({}));
+    CHECK(is_refused({"half"}));
+    CHECK_FALSE(is_refused({"both"}));
+}
+
 TEST_CASE("check: the user's file overrides what it uses") {
     Checked const checked = check_files({"priors { c ~ normal(2, 1) }\ntable { z = Z; t = T }",
                                          "model used\ndims { sequence seq; time t }\ndata { z[seq, t] }\nparam { c ~ normal(0, 1) }\n"
@@ -276,9 +343,9 @@ TEST_CASE("check: a choice and a kernel that is learnt by one") {
 
 TEST_CASE("check: functions that give a list of numbers") {
     Model const model = model_of(R"(
-        dims { head = 4; bank; pair = 2 }
+        dims { head = 4; bank; pair = 2; free }
         param { a[head] fixed alibi_decays(); b[bank] fixed ggd_decays(scale = 16, shape = 0.5)
-                c[pair, bank] ~ normal([ggd_weights(16, 0.5), power_weights(r1 = 0.5, r2 = 1, lags = 100)], 0.5 * [ggd_decays(4, 0.5, tolerance = 0.01), ggd_weights(16, 0.5)])
+                c[pair, free] ~ normal([ggd_weights(16, 0.5), power_weights(r1 = 0.5, r2 = 1, lags = 100)], 0.5 * [ggd_decays(4, 0.5, tolerance = 0.01), ggd_weights(16, 0.5)])
                 k[seq] ~ uniform_position(0.1) }
         observe { z ~ normal(k, 1) })");
     auto const literal = [&](char const* name) { return model.literals[*model.symbols[symbol(model, name)].literal].values; };

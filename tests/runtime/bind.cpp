@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "named_sequences.hpp"
 #include "source.hpp"
 
 namespace bam {
@@ -431,10 +432,18 @@ TEST_CASE("bind: a statement about a sequence that is not there") {
     factor.region.sequence = "Ann";
     layout.factors.push_back(factor);
     CHECK(bind_text(layout, "s,t,y\nAnn,1,1\n").bound);
-    Result const result = bind_text(layout, "s,t,y\nAnna,1,1\nBob,1,1\n");
+    Result result = bind_text(layout, "s,t,y\nAnna,1,1\nBob,1,1\n");
+    REQUIRE(result.bound);
+    CHECK(codes(result).empty());
+    check_named_sequences(
+        layout, *result.bound, [](Span) { return true; }, result.diagnostics);
+    CHECK(codes(result) == std::vector{337});  // of a prior set
+    result.diagnostics.clear();
+    check_named_sequences(
+        layout, *result.bound, [](Span) { return false; }, result.diagnostics);
     CHECK(codes(result) == std::vector{451});
-    CHECK(says(result, "did you mean `Anna`?"));
-    CHECK(says(result, "the table has `Anna` and `Bob`"));
+    CHECK(result.diagnostics[0].labels[0].text == "did you mean `Anna`?");
+    CHECK(result.diagnostics[0].notes[0] == "the table has `Anna` and `Bob`");
 }
 
 TEST_CASE("bind: gaps in a regular time are noted, irregular times are not") {

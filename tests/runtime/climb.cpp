@@ -42,6 +42,25 @@ TEST_CASE("climb: vi.json reads back") {
     CHECK(std::isnan(read->response.mean(0)));
     CHECK(read->response.mean(1) == 2.5);
     CHECK(std::isnan(read->response.mean(2)));
+    CHECK(read->held_choices.empty());
+}
+
+TEST_CASE("climb: factors are not called close where they hold a choice") {
+    Climb held = some_climb();
+    held.held_choices = {"z"};
+    Diagnostics diagnostics;
+    auto const read = read_climb(to_json(held, "[]", "abc"), "abc", 0, diagnostics);
+    REQUIRE(read);
+    CHECK(read->held_choices == held.held_choices);
+    auto const all = [](Climb const& climb) {
+        std::string text;
+        for (std::string const& sentence : judge(climb).sentences) text += sentence;
+        return text;
+    };
+    CHECK(all(some_climb()).find("are close") != std::string::npos);
+    CHECK(all(held).find("are close") == std::string::npos);
+    CHECK(all(held).find("The probabilities of `z` are not to be relied on") != std::string::npos);
+    CHECK_FALSE(judge(held).advice.empty());
 }
 
 TEST_CASE("climb: a vi.json of another run, or that is none, is refused (BAM0539)") {

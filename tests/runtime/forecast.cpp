@@ -320,6 +320,55 @@ table { seq = id; y = log(y) }
     CHECK(predictions.json().find("\"mean\": null") != std::string::npos);
 }
 
+TEST_CASE("forecast: moments that noise of few degrees of freedom does not have are left out") {
+    std::string table = "id,y\n";
+    for (int k = 0; k < 12; ++k) table += "a" + std::to_string(k) + "," + std::to_string(0.3 * ((k * 5) % 12) - 2) + "\n";
+    auto const first_cell = [&](std::string const& noise, bam::FitOptions const& options, std::string& notes) {
+        Program const program = Program::from_text(
+            "dims { sequence seq }\ndata { y[seq] missing }\nparam { mu ~ normal(0, 3); sigma ~ half_normal(1); nu ~ gamma(2, 0.1) }\n"
+            "observe { y ~ " +
+            noise + " }\ntable { seq = id; y = y }\nreport { r = nu }\n");
+        Fit const fit = program.fit({.text = table}, options);
+        Predictions const predictions = fit.predict({.text = "id\nnew\n"});
+        notes = predictions.notes().empty() ? "" : predictions.notes().front();
+        return predictions.cells().at(0);
+    };
+    std::string notes;
+    bam::FitOptions gibbs{.chains = 1, .num_warmup = 50, .num_samples = 300};
+    bam::FitOptions const vi{.backend = bam::Backend::Variational, .num_samples = 300};
+    for (bam::FitOptions const& options : {gibbs, vi}) {
+        PredictedCell cell = first_cell("student_t(1, mu, sigma)", options, notes);
+        CHECK(std::isnan(cell.mean));
+        CHECK(std::isnan(cell.sd));
+        CHECK(std::isfinite(cell.q5));
+        CHECK(notes.find("have no mean and no sd") != std::string::npos);
+        cell = first_cell("student_t(2, mu, sigma)", options, notes);
+        CHECK(std::isfinite(cell.mean));
+        CHECK(std::isnan(cell.sd));
+        CHECK(notes.find("have no sd") != std::string::npos);
+        cell = first_cell("student_t(2.5, mu, sigma)", options, notes);
+        CHECK(std::isfinite(cell.sd));
+        CHECK(notes.empty());
+    }
+}
+
+TEST_CASE("forecast: labels that only the new table has are listed, with what they may be meant for (BAM0495)") {
+    Program const program = Program::from_text(
+        "dims { sequence row; g }\ndata { k[row] in g; y[row] missing }\nparam { theta[g] ~ normal(0, 1) }\n"
+        "observe { y ~ normal(theta[k], 1) }\ntable { k = k; y = y }\n");
+    Fit const fit = program.fit({.text = "k,y\n1,1\n2,2\nnorth,3\n"}, {.chains = 1, .num_warmup = 20, .num_samples = 20});
+    auto const report = fit.predict({.text = "k\n1.0\n02\nNorth\neast\n"}).report().diagnostics();
+    REQUIRE(report.size() == 1);
+    CHECK(report[0].code == 495);
+    CHECK(report[0].severity == bam::Severity::Note);
+    CHECK(report[0].message.find("4 labels of `g`") != std::string::npos);
+    REQUIRE(report[0].notes.size() == 4);
+    CHECK(report[0].notes[1].find("`1.0` is `1` of the run as a number") == 0);
+    CHECK(report[0].notes[0].find("`02` is `2` of the run as a number") == 0);
+    CHECK(report[0].notes[2] == "`North`: did you mean `north`?");
+    CHECK(fit.predict({.text = "k\n1\n2\nnorth\n"}).report().diagnostics().empty());
+}
+
 TEST_CASE("forecast: what nothing is known of is refused") {
     Program const program = Program::from_text(R"(
 dims { sequence seq; time t }
@@ -335,6 +384,7 @@ table { seq = id; t = day; y = y }
     } catch (bam::Error const& error) {
         CHECK(error.exit_code() == 65);
         CHECK(error.report().diagnostics().front().code == 483);
+        CHECK(error.report().diagnostics().front().message.find("has not seen: `c`") != std::string::npos);
     }
     CHECK(fit.predict({.text = "id,day\nb,0\n"}).cells().size() == 1);
 }

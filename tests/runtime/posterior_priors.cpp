@@ -141,6 +141,66 @@ TEST_CASE("posterior as prior: what is over sequences and steps is named by its 
     CHECK(next["level[North 1]"].sd < next["level[South]"].sd);
 }
 
+// A set may be the posterior of any other table: what it says of sequences and groups that are not there is followed by none.
+TEST_CASE("posterior as prior: another table need not have the sequences and groups of the first") {
+    std::string const model =
+        "dims { sequence shop; region }\ndata { lies[shop] in region; y[shop] }\n"
+        "param { level[shop] ~ normal(0, 1); mu[region] ~ normal(0, 5); sigma[region] ~ half_normal(1) }\n"
+        "observe { y ~ normal(level + mu[lies], sigma[lies]) }\ntable { shop = s; lies = r; y = y }\n";
+    FitOptions const options{.chains = 1, .num_warmup = 50, .num_samples = 400};
+    std::string const text =
+        Program::from_text(model).fit({.text = "s,r,y\nA,north,1\nB,north,2\nC,east,1\nD,west,3\n"}, options).as_priors("past").text;
+    for (std::string const label : {"shop = \"C\"", "mu[east]", "sigma[west]"}) CHECK(text.find(label) != std::string::npos);
+    Csv const other{.text = "s,r,y\nA,north,1\nE,south,2\n"};
+    Program const with = with_priors(model, text, "past");
+    bam::Prepared const prepared = with.with(other);
+    std::vector<int> codes;
+    for (bam::Diagnostic const& d : prepared.report().diagnostics()) codes.push_back(d.code);
+    CHECK(std::count(codes.begin(), codes.end(), 337) >= 1);
+    Fit const next = with.fit(other, options);
+    CHECK(next["mu[north]"].sd < 0.6 * next["mu[south]"].sd);
+    // A label that the model itself names is another matter.
+    for (std::string const named : {"mu[east] ~ normal(3, 1)", "level[shop = \"C\"] ~ normal(3, 1)"}) {
+        std::string own = model;
+        own.insert(own.find("sigma[region] ~"), named + "; ");
+        CHECK_THROWS_AS(Program::from_text(own).fit(other, options), bam::Error);
+    }
+}
+
+TEST_CASE("posterior as prior: a label that no text can hold leaves out its own entries only, and names stand in quotes where they must") {
+    std::string const model =
+        "dims { sequence row; g }\ndata { k[row] in g; y[row] }\nparam { theta[g] ~ normal(0, 1); tau[g] ~ half_normal(1) }\n"
+        "observe { y ~ normal(theta[k], tau[k]) }\ntable { k = k; y = y }\n";
+    std::string const text = Program::from_text(model, {}, "my models/it's.bam")
+                                 .fit({.text = "k,y\nplain,1\n\"the \"\"old\"\" one\",2\n\xC3\xA9t\xC3\xA9,3\n"},
+                                      {.chains = 1, .num_warmup = 20, .num_samples = 50})
+                                 .as_priors("past")
+                                 .text;
+    CHECK(text.find("theta[plain] ~ normal(") != std::string::npos);
+    CHECK(text.find("tau[plain] ~ half_normal(") != std::string::npos);
+    CHECK(text.find("theta[g = \"\xC3\xA9t\xC3\xA9\"] ~ normal(") != std::string::npos);
+    CHECK(text.find("# theta: left out at a label of `g` that no text in quotes can hold") != std::string::npos);
+    CHECK(text.find("bam fit 'my models/it'\\''s.bam' --data NEW") != std::string::npos);
+    with_priors(model, text, "past");
+}
+
+// What no draw has chosen is rare, and not ruled out: a weight of 0 no data can undo.
+TEST_CASE("posterior as prior: a choice that no draw has made keeps some weight") {
+    std::string const model =
+        "dims { sequence seq; group = 3 }\ndata { y[seq] }\n"
+        "param { z[seq, group] ~ categorical([1, 1, 0]); mu[group] fixed [-5, 5, 9] }\n"
+        "observe { y ~ normal(z' * mu, 1) }\ntable { seq = s; y = y }\n";
+    std::string const text = Program::from_text(model)
+                                 .fit({.text = "s,y\na,-5\nb,5\n"}, {.chains = 1, .num_warmup = 10, .num_samples = 200})
+                                 .as_priors("past")
+                                 .text;
+    auto const weights = numbers_behind(text, "z[seq = \"a\", group] ~ categorical([");
+    REQUIRE(weights.size() == 3);
+    CHECK(weights[0] == doctest::Approx(200.5 / 201).epsilon(1e-4));
+    CHECK(weights[1] == doctest::Approx(0.5 / 201).epsilon(1e-4));
+    CHECK(weights[2] == 0);  // nor had the prior any
+}
+
 TEST_CASE("posterior as prior: matrices, learnt numbers and factors") {
     std::string const model =
         "dims { sequence row; feat; out }\ndata { x[row, feat]; y[row, out] }\nparam { W[out, feat] ~ normal(m, 2); m ~ learn(1); s[out] ~ "

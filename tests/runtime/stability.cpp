@@ -66,6 +66,19 @@ TEST_CASE("stability: the mean square of a product of decays - over the steps of
     check_growth(warnings("a[seq, t > 0] ~ uniform_position(0.5)", "a[t]"), std::pow(1.25, 20), 20);
 }
 
+TEST_CASE("stability: an interval leaves other moments") {
+    CHECK(warnings("a[t > 0] ~ normal(0.5, 1) in -1..1", "a[t]").empty());  // no decay is above 1
+    CHECK(warnings("a[t > 0] ~ normal(0, 1) in 0..", "a[t]").empty());      // as of the whole normal, 1
+    check_growth(warnings("a[t > 0] ~ flat() in 0..2", "a[t]"), std::pow(4.0 / 3, 20), 20);
+    // normal(1, 1) above 0: E[a^2] = 1 + 2 L + (1 - L) with L = density / share at -1.
+    double const ratio = std::exp(-0.5) / std::sqrt(2 * std::acos(-1.0)) / (0.5 * std::erfc(-1 / std::sqrt(2.0)));
+    check_growth(warnings("a[t > 0] ~ normal(1, 1) in 0..", "a[t]"), std::pow(2 + ratio, 20), 20);
+    auto const found = warnings("a[t > 0] ~ flat() in 0..2", "a[t]");
+    CHECK(found[0].notes.back() == "or an interval that no decay leaves above 1: `in 0..1`");
+    CHECK(warnings("a[t > 0] ~ flat() in 0..1", "a[t]").empty());
+    CHECK(warnings("a[t > 0] ~ flat() in 0..", "a[t]").empty());  // no moments to judge by
+}
+
 TEST_CASE("stability: the advice helps") {
     auto const found = warnings("a[t > 0] ~ uniform_position(0.5)", "a[t]");
     REQUIRE(found.size() == 1);

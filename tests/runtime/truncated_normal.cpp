@@ -8,6 +8,7 @@
 
 #include "normal_quantile.hpp"
 #include "random.hpp"
+#include "uncut.hpp"
 
 using namespace bam;
 
@@ -169,4 +170,26 @@ TEST_CASE("normal quantile: known values") {
     CHECK(normal_quantile(0.975) == doctest::Approx(1.959963984540054).epsilon(1e-15));
     CHECK(normal_quantile(1e-10) == doctest::Approx(-6.361340902404056).epsilon(1e-14));
     CHECK(normal_quantile(0.5) == 0);
+}
+
+TEST_CASE("truncated normal: the normal that leaves a mean and an sd") {
+    for (auto const& [low, high] : {std::pair(0.0, inf), std::pair(-1.0, 2.0), std::pair(-inf, 0.5)}) {
+        Interval const interval{low, high};
+        for (double const mean : {-1.0, 0.0, 0.5, 2.0}) {
+            for (double const sd : {0.3, 1.0, 2.0}) {
+                CAPTURE(mean);
+                CAPTURE(sd);
+                double const precision = 1 / (sd * sd);
+                TruncatedNormal::Moments const left = TruncatedNormal(precision, precision * mean, interval).moments();
+                auto const whole = uncut(left.mean, std::sqrt(left.variance), interval);
+                if (std::min(std::abs(mean - low), std::abs(mean - high)) > 4 * sd && (mean < low || mean > high)) continue;
+                REQUIRE(whole);
+                CHECK(std::abs(whole->mean - mean) < 1e-3 * sd);
+                CHECK(whole->sd == doctest::Approx(sd).epsilon(1e-4));
+            }
+        }
+    }
+    // Wider than a uniform density between its ends, 1 / sqrt(12), and than an exponential one, whose sd is its mean.
+    CHECK_FALSE(uncut(0.5, 0.3, {0, 1}));
+    CHECK_FALSE(uncut(1, 1.1, {0, inf}));
 }
