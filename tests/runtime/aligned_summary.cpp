@@ -48,8 +48,8 @@ Csv clear_groups() {
 
 Fit fit_groups(std::uint64_t seed = 1) {
     FitOptions options;
-    options.num_warmup = 300;
-    options.num_samples = 500;
+    options.num_warmup = 500;
+    options.num_samples = 1500;
     options.seed = seed;
     return Program::from_text(groups).fit(clear_groups(), options);
 }
@@ -98,7 +98,8 @@ TEST_CASE("numbering: chains that number groups differently agree on what they a
         CHECK(fit.table(raw).find("shown as drawn") != std::string::npos);
     }
     std::map<std::string, Json> aligned;
-    for (Json const& row : Json::parse(fit.json())["aligned"]["summary"]) aligned[row["variable"]] = row;
+    Json const json = Json::parse(fit.json());
+    for (Json const& row : json["aligned"]["summary"]) aligned[row["variable"]] = row;
     for (int g = 1; g <= 2; ++g) {
         Json const& mu = aligned[fmt::format("mu[{}]", g)];
         Json const& level = aligned[fmt::format("level[{}]", g)];
