@@ -14,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoints.hpp"
-#include "fit.hpp"
 #include "incidents.hpp"
 
 namespace bam::cli {
@@ -27,6 +26,8 @@ constexpr int exit_create = 73;
 Json bytes(double value) { return static_cast<std::int64_t>(value); }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+char const* word(Backend backend) { return backend == Backend::Gibbs ? "gibbs" : backend == Backend::Variational ? "vi" : "map"; }
 
 }  // namespace
 
@@ -146,7 +147,7 @@ void EventStream::show_rates(Progress const& progress) {
     write(Json({{"event", "exchange"},
                 {"seconds", seconds()},
                 {"chain", progress.chain},
-                {"phase", word(rates.phase)},
+                {"phase", bam::word(rates.phase)},
                 {"powers", rates.powers},
                 {"swap_rates", rates.swap_rates},
                 {"round_trips", rates.round_trips},
@@ -154,7 +155,7 @@ void EventStream::show_rates(Progress const& progress) {
               .dump());
     double const least = *std::min_element(rates.swap_rates.begin(), rates.swap_rates.end());
     watch(progress, "swap_rate", least,
-          fmt::format("two neighbours exchanged in {:.0f} % of the tries ({})", 100 * least, word(rates.phase)));
+          fmt::format("two neighbours exchanged in {:.0f} % of the tries ({})", 100 * least, bam::word(rates.phase)));
 }
 
 /// Of the last report of a chain also step by step: what each adds, and what there is up to it.
@@ -199,7 +200,12 @@ void EventStream::watch(Progress const& progress, std::string const& name, doubl
 }
 
 void EventStream::end(Fit const& fit) {
-    Verdict const& verdict = fit.parts()->verdict;
+    // The verdict knows of what it has judged in aligned draws; a mode has no such numbers.
+    Json const verdict = Json::parse(fit.json())["verdict"];
+    auto const worst = [&](char const* key) {
+        bool const is_there = verdict.contains(key) && verdict[key].is_object();
+        return is_there ? verdict[key]["value"] : Json(nullptr);
+    };
     write(Json({{"event", "end"},
                 {"seconds", seconds()},
                 {"draws", fit.num_draws()},
@@ -207,8 +213,8 @@ void EventStream::end(Fit const& fit) {
                 {"interrupted", fit.is_interrupted()},
                 {"degraded", fit.is_degraded()},
                 {"recovery", fit.recovery()},
-                {"rhat", number(verdict.rhat ? verdict.rhat->value : std::nan(""))},
-                {"ess", number(verdict.ess ? verdict.ess->value : std::nan(""))},
+                {"rhat", worst("worst_rhat")},
+                {"ess", worst("worst_ess")},
                 {"memory", bytes(resident_memory())},
                 {"verdict", fit.verdict()}})
               .dump(-1, ' ', false, Json::error_handler_t::replace));

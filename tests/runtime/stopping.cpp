@@ -179,7 +179,7 @@ TEST_CASE("until: choices whose tails have no effective size let a run end") {
 data { y[seq] }
 param { z[seq, kind] ~ categorical([0.3, 0.7]); m[kind] ~ normal([0, 1.5], 0.2); sigma ~ half_normal(1) }
 observe { y ~ normal(m' * z, sigma) }
-table { seq = row; y = y }
+table { y = y }
 )");
     Csv const cells{.text = "y\n0.1\n1.6\n0.7\n0.9\n-0.6\n1.9\n0.4\n1.2\n", .name = "t.csv"};
     FitOptions options;
