@@ -298,7 +298,7 @@ std::vector<std::uint32_t> all_components(Variable const& variable) {
 /// The place of a report in Plan::reports.
 std::uint32_t number_of(Model const& model, SymbolId report) {
     std::uint32_t number = 0;
-    for (SymbolId id = 0; id < report; ++id) number += model.symbols[id].is_report && model.symbols[id].term ? 1 : 0;
+    for (SymbolId id = 0; id < report; ++id) number += model.symbols[id].is_report && model.symbols[id].term ? 1U : 0U;
     return number;
 }
 
