@@ -19,10 +19,10 @@ struct DrawColumn {
     std::vector<std::string> labels;  ///< the same as labels: "1", "dose", "Subject 3"
     bool is_identified = true;        ///< false for weights that a symmetry of the likelihood moves
     bool is_shown = true;             ///< in the terminal table without --raw
-    bool is_interchanged = false;     ///< nothing but its number tells it from another, which chains may choose differently: it has a
-                                      ///< meaning in aligned draws only (align.hpp)
-    std::size_t choice = 0;  ///< of an entry of a categorical parameter, 0 or 1 in each draw: which of its indices, from 1, says what
-                             ///< is chosen. 0 of anything else
+    std::size_t choice = 0;        ///< of an entry of a categorical parameter, 0 or 1 in each draw: which of its indices, from 1, says what
+                                   ///< is chosen. 0 of anything else
+    bool is_interchanged = false;  ///< nothing but its number tells it from another, which chains may choose differently: it has a
+                                   ///< meaning in aligned draws only (align.hpp)
 };
 
 std::string csv_name(DrawColumn const& column);    ///< W_k.1.2

@@ -319,17 +319,20 @@ TEST_CASE("main: a run that is interrupted before its first draw writes nothing"
 TEST_CASE("main: after one signal the other one ends the program at once") {
     Folder const folder;
     std::string const where = (folder / ".").string();
+    // Those of this program are not to be taken for those of the other, before it is there.
+    auto const on_int = ::signal(SIGINT, SIG_DFL), on_term = ::signal(SIGTERM, SIG_DFL);
     pid_t const child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
         // An iteration that does not end: a stop is not seen, a signal that is left to the system is.
         bool const is_there = ::chdir(where.c_str()) == 0 && ::freopen("/dev/null", "w", stderr) != nullptr;
-        ::signal(SIGINT, SIG_DFL);
         if (is_there)
             ::execl(BAM_PROGRAM, BAM_PROGRAM, "fit", "line.bam", "--data", "line.csv", "--chains", "1", "--sweeps", "1000000000",
                     static_cast<char*>(nullptr));
         ::_exit(127);
     }
+    ::signal(SIGINT, on_int);
+    ::signal(SIGTERM, on_term);
     // Which signals have a handler, as the kernel has it.
     auto const has_handlers = [&](bool are_wanted) {
         for (int k = 0; k < 6000; ++k, ::usleep(10000)) {

@@ -55,7 +55,7 @@ TEST_CASE("memory: what replicas see for the evidence counts and of --until the 
     options.evidence = false;
     options.until = "ess>400";
     options.thin = 1;
-    auto const open = find_excess(study->problem, options, 1 << 30);
+    auto const open = find_excess(study->problem, options, 1 << 26);
     REQUIRE(open);
     CHECK(open->notes.front().find("--max-draws") != std::string::npos);
 }
