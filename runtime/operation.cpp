@@ -38,7 +38,7 @@ double apply(ColumnOp op, double left, double right) {
     throw std::logic_error("a column expression has no such operation");
 }
 
-Fault find_fault(ColumnOp op, double left, double right) {
+OperationFault find_fault(ColumnOp op, double left, double right) {
     if (op == ColumnOp::Log && left == 0)
         return {423, "the logarithm of 0", "leave the cell empty if nothing was measured; `log(x + 1)` is defined at 0"};
     if (op == ColumnOp::Log)

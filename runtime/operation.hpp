@@ -11,12 +11,12 @@ namespace bam {
 double apply(ColumnOp op, double left, double right);
 
 /// What an operation gives that is no number: code, message, and what to do about it.
-struct Fault {
+struct OperationFault {
     int code;
     std::string_view message;
     std::string_view remedy;
 };
 /// Why apply(op, left, right) of finite operands is not finite: BAM0423..0426.
-Fault find_fault(ColumnOp op, double left, double right);
+OperationFault find_fault(ColumnOp op, double left, double right);
 
 }  // namespace bam

@@ -258,7 +258,7 @@ Evaluator::Values Evaluator::combine(ColumnExpr const& expression) {
 }
 
 void Evaluator::report_faults(ColumnExpr const& expression, Values const& left, Values const& right, std::vector<std::size_t> const& rows) {
-    Fault const fault = find_fault(expression.op, left[rows.front()], right[rows.front()]);
+    OperationFault const fault = find_fault(expression.op, left[rows.front()], right[rows.front()]);
     // The operand to blame, where the operation names one.
     bool const is_right = expression.op == ColumnOp::Divide && fault.code == 425;
     ColumnExpr const* column = find_first_column(is_right ? expression.args[1] : expression);
