@@ -151,7 +151,9 @@ constexpr auto close_named = [](auto& ctx) {
     reach(ctx);
 };
 constexpr auto close_bracket = [](auto& ctx) {
-    x3::_val(ctx).expr.span.begin = static_cast<std::uint32_t>(reader(ctx).open.back());
+    Span& span = x3::_val(ctx).expr.span;
+    span.source = reader(ctx).file.source;  // a list has no token that would say so
+    span.begin = static_cast<std::uint32_t>(reader(ctx).open.back());
     close_named(ctx);
 };
 constexpr auto open_minus = [](auto& ctx) {

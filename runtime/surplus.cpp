@@ -26,7 +26,7 @@ struct Use {
 
 std::vector<Use> uses_of(Problem const& problem, Posterior const& optimum) {
     Layout const& layout = problem.plan.layout;
-    Factors const factors(problem.plan, problem.bound, optimum.state, problem.masks, problem.weighted);
+    Factors const factors(problem, optimum.state);
     std::vector<Use> uses;
     for (std::size_t s = 0; s < layout.scales.size(); ++s) {
         for (ScaleUse const& use : layout.scales[s].uses) {

@@ -37,7 +37,7 @@ TEST_CASE("scores: running sums give what all draws give at once") {
             for (std::size_t i = 0; i < cells.size(); ++i)
                 logs[i].push_back(densities.of(cells[i].cells.front().factor)[entry_of(problem, cells[i].cells.front())]);
         }
-        ChainScores const& scores = keeper.report();
+        ChainScores const& scores = keeper.report(true);
         double elpd = 0, p = 0;
         std::vector<double> by_step(scores.elpd_by_step.size(), 0.0);
         for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -80,8 +80,8 @@ TEST_CASE("scores: a mean of a normal has one effective parameter less what is s
     auto const& y = made->problem.bound.data[0];
     for (double const value : y) mean += value / 400;
     for (double const value : y) square += (value - mean) * (value - mean) / 400;
-    CHECK(keeper.report().effective_parameters == doctest::Approx(square).epsilon(0.1));
-    CHECK(std::isnan(keeper.report().state_dimension));
+    CHECK(keeper.report(true).effective_parameters == doctest::Approx(square).epsilon(0.1));
+    CHECK(std::isnan(keeper.report(true).state_dimension));
 }
 
 TEST_CASE("scores: the dimension of the state is that of no coordinates and between one and all") {
