@@ -271,8 +271,7 @@ TEST_SUITE("slow") {
         check_calibration(200, {Case{"learnt_df", "small"}, Case{"shrinkage", "rows"}, Case{"truncated", "small"}});
     }
     TEST_CASE("sbc of Gibbs: groups - spreads - decays and paths by labels of columns") {
-        check_calibration(
-            200, {Case{"grouped", "groups"}, Case{"group_noise", "groups"}, Case{"group_paths", "groups"}, Case{"smooth", "groups"}});
+        check_calibration(200, {Case{"grouped", "groups"}, Case{"group_noise", "groups"}, Case{"group_paths", "groups"}});
     }
     TEST_CASE("sbc of Gibbs: latent groups - choices - a learnt kernel") {
         check_calibration(200, {Case{"latent", "small"}, Case{"picked", "small"}, Case{"learnt_kernel", "small"}});
