@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Forecasts and fills in cells that were hidden from four tables of examples/, and scores that.
 
-    python3 tests/real_data.py PROGRAM [NAME ...] [--training]
+    python3 tests/real_data.py PROGRAM [NAME ...] [--task part3|miss20] [--training]
 
 examples/NAME/held_out.csv names the cells: `part3` is a third of the sequences whose last records are hidden at a time, `miss20` a fifth of all
 cells. Every fold is a fit of its own, to the table with the fold's cells empty; folds are pooled. For each cell,
@@ -140,6 +140,7 @@ def main():
     parser = argparse.ArgumentParser(description="Forecasts and fills in hidden cells of tables in examples/, and scores that.")
     parser.add_argument("program", help="bam, as in build/release/bam")
     parser.add_argument("name", nargs="*", help=f"of {', '.join(STUDIES)}; without it, all")
+    parser.add_argument("--task", choices=["part3", "miss20"], help="only this; without it, both")
     parser.add_argument("--training", action="store_true", help="look at nothing that part3 hides")
     options = parser.parse_args()
     unknown = [name for name in options.name if name not in STUDIES]
@@ -153,6 +154,8 @@ def main():
         study = STUDIES[name]
         table = read_rows(ROOT / "examples" / name / f"{name}.csv")
         for task, of_task in folds(name, study.output, table, options.training).items():
+            if options.task not in (None, task):
+                continue
             for priors in PRIORS:
                 scores = []
                 for number, (cells, away) in enumerate(of_task, 1):
